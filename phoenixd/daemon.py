@@ -18,7 +18,7 @@ from phoenixd import __version__, log_file, logs, runs, signals
 from phoenixd.config import Configuration, load_configuration
 from phoenixd.config.seats import require_known
 from phoenixd.core import unheard
-from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen, WaysBegun
 from phoenixd.directories import (
     CONFIGURATION_POINTER,
     STATE_POINTER,
@@ -42,7 +42,7 @@ from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
 from phoenixd.runtime.reloads import Reloads
 from phoenixd.runtime.supervisor import Supervisor
-from phoenixd.runtime.ways import new_ways
+from phoenixd.runtime.ways import new_ways, remember_ways
 from phoenixd.runtime.world import face
 from phoenixd.wiring.closing import Ending, dismiss
 from phoenixd.wiring.order import compose
@@ -202,9 +202,11 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
     daemon.publisher.hear_rest(supervisor.everybody())
     tasks.start_soon(recall, ground.journal, supervisor.everybody(), hands.sights.opens)
-    # What the start itself has told goes every way by now, and what it found to be over is told to nobody.
-    new = await new_ways(ground.journal, daemon.notifier.ways)
-    daemon.notifier.introduce(new, unheard.unheard(supervisor.fleet, stood))
+    # What the start itself has told goes every way by now, and what it found to be over is not told as if it stood.
+    if new := await new_ways(ground.journal, daemon.notifier.ways):
+        await supervisor.ask(WaysBegun(tuple(sorted(new)), stood))
+    await remember_ways(ground.journal, daemon.notifier.ways)
+    daemon.ways.begin()
     await tasks.start(serve_api, daemon)
     agents = len(supervisor.fleet.agents)
     manager.ready(f"{agents} agents")

@@ -62,14 +62,15 @@ def settle(
     called: str = "",
     *,
     muted: bool = False,
+    ways: tuple[str, ...] = (),
 ) -> tuple[Agent, tuple[Action, ...], int]:
     """Fold a decision's alerts into those that stand, and clear what the agent's new state proves to be over.
 
     before: what stood before the decision, which may have cleared some itself. called: the name that people know the
-    agent by, where it has another. muted: what is raised now is told to nobody. Returns the agent, the actions with
-    repeats left out and with what is over told, and the next free number.
+    agent by, where it has another. muted: what is raised now is told to nobody. ways: those that are to tell it.
+    Returns the agent, the actions with repeats left out and with what is over told, and the next free number.
     """
-    standing, kept, number = fold(agent, agent.alerts, actions, number, now, called, muted=muted)
+    standing, kept, number = fold(agent, agent.alerts, actions, number, now, called, muted=muted, ways=ways)
     standing = tuple(one for one in standing if not is_over(one, agent))
     over = [one for one in before if all(one.id != other.id for other in (*standing, *unsure(agent)))]
     if standing != agent.alerts:
@@ -90,11 +91,12 @@ def fold(
     called: str = "",
     *,
     muted: bool = False,
+    ways: tuple[str, ...] = (),
 ) -> tuple[tuple[StandingAlert, ...], tuple[Action, ...], int]:
     """The alerts that stand after these actions, the actions without those that would repeat one, the next number.
 
     An alert about an item of the inbox has that item's number. An alert that a mute held back is no repetition once the
-    mute is over.
+    mute is over. What is to be told waits for all ways in the very state that is saved before any of them is asked.
     """
     name, incarnation, items = (called or agent.name, agent.incarnation, agent.items) if agent else (None, 0, ())
     kept: list[Action] = []
@@ -108,15 +110,20 @@ def fold(
         held = muted and not alert_kinds.of(action.kind).is_ours
         reached = item is not None and is_reachable(item)
         if known is not None:
-            newer = replace(known, text=text, about=action.about, gist=action.gist, held=known.held and held)
+            is_freed = known.held and not held
+            newer = replace(
+                known, text=text, about=action.about, gist=action.gist, held=known.held and held,
+                waits=ways if is_freed else known.waits,
+            )  # fmt: skip
             standing = tuple(newer if one is known else one for one in standing)
-            if known.held and not held:
+            if is_freed:
                 kept.append(_told(action, newer, name, answerable=reached))
             continue
         bears = item.id if item is not None else number
         newer = StandingAlert(
-            bears, action.kind, text, now.wall, incarnation, action.watched, action.about, action.gist, held
-        )
+            bears, action.kind, text, now.wall, incarnation, action.watched, action.about, action.gist, held,
+            waits=() if held else ways,
+        )  # fmt: skip
         standing = (*standing, newer)
         kept.append(_told(action, newer, name, answerable=reached))
         number += item is None

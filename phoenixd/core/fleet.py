@@ -66,6 +66,8 @@ class Fleet:
     """What operators did lately and can take back, the oldest first."""
     mutes: Mutes = field(default_factory=dict)
     """Whose alerts are held back, and until when."""
+    ways: tuple[str, ...] = ()
+    """By what the operator is told of alerts, by name, as this daemon was configured. Not saved."""
 
     roster: Roster = field(init=False, compare=False, repr=False)
     """The agents, with the marks by which rules find some among all."""
@@ -111,7 +113,7 @@ def answer(found: Step, decision: Decision, now: Moment) -> Step:
 def warn(found: Step, decision: Decision, now: Moment) -> Step:
     """Take a decision about the fleet whose alerts are to stand until they are over."""
     fleet = found.fleet
-    standing, actions, number = alerts.fold(None, fleet.alerts, decision.actions, fleet.next_item, now)
+    standing, actions, number = alerts.fold(None, fleet.alerts, decision.actions, fleet.next_item, now, ways=fleet.ways)
     raised = replace(fleet, alerts=standing, next_item=number)
     told = any(isinstance(action, Alert) for action in actions)
     # The same look once more, which is neither news nor a change, is made and not journaled.
@@ -166,7 +168,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         called = seats.shown(fleet.seats, agent.spec)
         muted = muting.standing(fleet.mutes, agent.spec, now.wall) is not None
         agent, actions, number = alerts.settle(
-            before, agent, decision.actions, number, decision.reason, now, called, muted=muted
+            before, agent, decision.actions, number, decision.reason, now, called, muted=muted, ways=fleet.ways
         )
         reason = decision.reason or alerts.ended(actions)
         decision = replace(decision, agent=agent, actions=actions, reason=reason)

@@ -33,6 +33,7 @@ from phoenixd.core import (
     session,
     starts,
     turns,
+    unheard,
     watches,
     weights,
     workplaces,
@@ -54,6 +55,7 @@ from phoenixd.core.events.evidence import (
 )
 from phoenixd.core.events.fleet import (
     AlertAcknowledged,
+    AlertsTold,
     EpochBegun,
     JournalBehind,
     LimitsDeclared,
@@ -67,6 +69,7 @@ from phoenixd.core.events.fleet import (
     Tick,
     TroubleGone,
     TroubleSeen,
+    WaysBegun,
 )
 from phoenixd.core.events.handoffs import (
     AckFileSeen,
@@ -319,6 +322,8 @@ TABLE: dict[type[Any], Row] = {
     MuteRequested: (muting.mute, *SHARED),
     UnmuteRequested: (muting.unmute, *SHARED),
     AlertAcknowledged: (acknowledging.acknowledge, *SHARED),
+    AlertsTold: (unheard.hear_told, *DUE),
+    WaysBegun: (unheard.begin, *DUE),
     SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),

@@ -26,6 +26,7 @@ from phoenixd.core.events.evidence import (
 )
 from phoenixd.core.events.fleet import (
     AlertAcknowledged,
+    AlertsTold,
     EpochBegun,
     JournalBehind,
     LimitsDeclared,
@@ -39,6 +40,7 @@ from phoenixd.core.events.fleet import (
     Tick,
     TroubleGone,
     TroubleSeen,
+    WaysBegun,
 )
 from phoenixd.core.events.handoffs import (
     AckFileSeen,
@@ -108,6 +110,8 @@ EVENT_NAMES: dict[type[Any], str] = {
     MuteRequested: "mute_requested",
     UnmuteRequested: "unmute_requested",
     AlertAcknowledged: "alert_acknowledged",
+    AlertsTold: "alerts_told",
+    WaysBegun: "ways_begun",
     SendRequested: "send_requested",
     AnswerRequested: "answer_requested",
     BreakerReset: "breaker_reset",

@@ -8,7 +8,7 @@ from typing import Any
 
 from phoenixd.core.actions import Action, Deliver
 from phoenixd.core.events import Event
-from phoenixd.core.events.fleet import JournalBehind, LimitsDeclared, Rebooted
+from phoenixd.core.events.fleet import AlertsTold, JournalBehind, LimitsDeclared, Rebooted, WaysBegun
 from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten
 from phoenixd.core.events.orders import AgentDeclared, SendRequested
 from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen
@@ -47,6 +47,10 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
             "boot_id": event.boot_id,
             "ended": [f"{end.agent} #{end.incarnation}" for end in event.ended],
         }
+    if isinstance(event, AlertsTold):
+        return event_name(event), {"way": event.way}
+    if isinstance(event, WaysBegun):
+        return event_name(event), {"new": list(event.new)}
     if isinstance(event, JournalBehind):
         return event_name(event), {"why": event.why, "journal": event.world.journal, "world": event.world.newest}
     detail: dict[str, Any] = {"kind": event.kind} if isinstance(event, Hook) else {}

@@ -47,6 +47,7 @@ def restore(
     limits: FleetLimits,
     jobs: JobRules = JobRules(),  # noqa: B008 - frozen
     clinic: Caps = Caps(),  # noqa: B008 - frozen
+    ways: tuple[str, ...] = (),
 ) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration.
 
@@ -62,7 +63,7 @@ def restore(
         epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats}, jobs=jobs,
         clinic=clinic,
         tasks=replace(saved.tasks, open=waiting), cases=saved.cases, undoable=saved.undoable,
-        mutes=saved.mutes,
+        mutes=saved.mutes, ways=ways,
     )  # fmt: skip
     return seated(fleet)
 

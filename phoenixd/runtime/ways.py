@@ -1,32 +1,127 @@
-"""The ways by which alerts are told: one that an earlier daemon did not have is told what stands, once."""
+"""The ways by which alerts are told: what stands and waits for one is told by it, at a start and after it failed."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
 
 import structlog
 
+from phoenixd.core.events.fleet import AlertsTold
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Instant
+from phoenixd.core.unheard import Numbered, Unheard, pause, unheard
 from phoenixd.errors import JournalFailed
+from phoenixd.ports import Sink
 from phoenixd.ports.journal import Journal
 
 KEY = "alert_ways"
+LOOK_EVERY = 60.0
+"""Seconds between two looks whether something waits for a way that failed, or that had too much to tell."""
 
 log = structlog.get_logger()
 
 
+class Teller(Protocol):
+    """What tells by the ways. See drivers.notify.notifier.Notifier."""
+
+    @property
+    def ways(self) -> dict[str, str]: ...
+
+    def offered(self, way: str) -> Collection[int]: ...
+
+    def let_go(self) -> bool: ...
+
+    def is_at_rest(self, way: str) -> bool: ...
+
+    def tell_late(self, way: str, late: Unheard) -> None: ...
+
+
+@dataclass(slots=True)
+class _Way:
+    """behind: something may stand that it has not told. failures: since it last told something; due: the next try."""
+
+    behind: bool = False
+    failures: int = 0
+    due: Instant = 0.0
+
+
+class Ways:
+    """Has the fleet know what was told, and each way tell late what it could not tell in time."""
+
+    def __init__(self, fleet: Callable[[], Fleet], at: Callable[[], Instant], tell: Sink, teller: Teller) -> None:
+        self._fleet, self._at, self._tell, self._teller = fleet, at, tell, teller
+        self._ways = {name: _Way() for name in teller.ways}
+
+    def begin(self) -> None:
+        """Have told what waits from before this daemon."""
+        for name, way in self._ways.items():
+            way.behind = True
+            self._catch_up(name, way)
+
+    def hear(self, name: str, tells: tuple[Numbered, ...], problem: str | None) -> None:
+        """A way has told these alerts, or could not, for good. The end of one names none."""
+        way = self._ways[name]
+        if problem is None:
+            if tells:
+                self._tell(AlertsTold(name, tells))
+            way.failures, way.due = 0, 0.0
+            # In one that has others to tell yet these would only take the places of those: a look finds it at rest.
+            if way.behind and self._teller.is_at_rest(name):
+                self._catch_up(name, way)
+            return
+        way.behind = way.behind or bool(tells)
+        if (at := self._at()) >= way.due:
+            way.failures += 1
+            way.due = at + pause(way.failures)
+
+    def leave_out(self, name: str, tells: tuple[Numbered, ...], why: str) -> None:
+        """A way is not to tell these alerts."""
+        self._tell(AlertsTold(name, tells, why))
+
+    async def look(self) -> None:
+        """Have told what waits for ways whose time has come."""
+        at, is_more = self._at(), self._teller.let_go()
+        for name, way in self._ways.items():
+            way.behind = way.behind or is_more
+            if way.behind and at >= way.due and self._teller.is_at_rest(name):
+                self._catch_up(name, way)
+
+    def _catch_up(self, name: str, way: _Way) -> None:
+        late = unheard(self._fleet(), name, self._teller.offered(name))
+        if way.failures:
+            # One shows whether it works again: then it tells the others.
+            late = Unheard(late.alerts[:1])
+        else:
+            way.behind = False
+        if late.alerts:
+            self._teller.tell_late(name, late)
+        else:
+            way.behind = False
+
+
 async def new_ways(journal: Journal, ways: Mapping[str, str]) -> frozenset[str]:
-    """Those of these ways that are new, by name, as they are now; and remember all of them.
+    """Those of these ways that are new, by name, as they are now.
 
     ways: what tells each from another of its name. Where an older version remembered nothing, none is taken for new:
     people would be told twice.
     """
     try:
         kept = await journal.recall(KEY)
-        if kept is None or json.loads(kept) != ways:
-            await journal.remember(KEY, json.dumps(ways))
     except JournalFailed as failure:
         log.warning("ways_unknown", reason=failure.message)
         return frozenset()
     known = json.loads(kept) if kept is not None else ways
     return frozenset(name for name, mark in ways.items() if known.get(name) != mark)
+
+
+async def remember_ways(journal: Journal, ways: Mapping[str, str]) -> None:
+    """Have none of them be new from now on: what stands waits for each, and that is saved."""
+    try:
+        kept = await journal.recall(KEY)
+        if kept is None or json.loads(kept) != ways:
+            await journal.remember(KEY, json.dumps(ways))
+    except JournalFailed as failure:
+        log.warning("ways_not_remembered", reason=failure.message)

@@ -32,7 +32,14 @@ def lay_ground(directories: Directories, configuration: Configuration, journal: 
     saved, manager = journal.load(), ServiceManager()
     clock = SupervisedClock(saved.at)
     supervisor = Supervisor(
-        restore(saved, dict(configuration.agents), configuration.limits, configuration.jobs, configuration.clinic),
+        restore(
+            saved,
+            dict(configuration.agents),
+            configuration.limits,
+            configuration.jobs,
+            configuration.clinic,
+            configuration.settings.alerts.ways,
+        ),
         clock,
         journal,
         on_turn=manager.watchdog,

@@ -12,11 +12,13 @@ from phoenixd.memory import breakers, held_sessions, kept_plans, phase_limits
 from phoenixd.memory.phase_limits import PhaseLimits
 from phoenixd.runtime.log_watch import LogWatch
 from phoenixd.runtime.rounds import Look
+from phoenixd.runtime.ways import LOOK_EVERY as WAYS_EVERY
+from phoenixd.runtime.ways import Ways
 from phoenixd.start import coexistence
 from phoenixd.wiring.parts import Ground, House, World
 
 
-def periodic_looks(ground: Ground, world: World, house: House, lines: LogFile | None) -> tuple[Look, ...]:
+def periodic_looks(ground: Ground, world: World, house: House, ways: Ways, lines: LogFile | None) -> tuple[Look, ...]:
     """Those with a fixed pace. Documents and briefs are looked at when they are due, by the same clock."""
     supervisor = ground.supervisor
     files = house.papers.breakers
@@ -48,6 +50,8 @@ def periodic_looks(ground: Ground, world: World, house: House, lines: LogFile | 
         ),
         # The line that fills the log begins it anew, and cannot tell that this failed.
         Look("the daemon's log", LOOK_EVERY, LogWatch(lines.tend if lines is not None else None, supervisor.tell).look),
+        # A web hook or a program that is well again says nothing of that.
+        Look("ways that have yet to tell alerts", WAYS_EVERY, ways.look),
         # The kernel tells of no unlinked socket (F-TMUX).
         Look("the terminal server's socket", LOOK_EVERY, world.terminal.keep_named),
     )

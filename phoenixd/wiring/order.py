@@ -16,6 +16,7 @@ from phoenixd.config import Configuration
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import TerminalEnded
+from phoenixd.core.unheard import unheard
 from phoenixd.directories import Directories
 from phoenixd.drivers.evidence.signs import HEARTBEAT, EvidenceFiles
 from phoenixd.drivers.files.changes import DirectoryChanges
@@ -28,6 +29,7 @@ from phoenixd.runtime.openings import openings
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.rounds import Rounds
 from phoenixd.runtime.tellings import Tellings
+from phoenixd.runtime.ways import Ways
 from phoenixd.wiring.closing import Ending
 from phoenixd.wiring.face import make_service
 from phoenixd.wiring.ground import find_world, lay_ground
@@ -63,14 +65,16 @@ async def compose(
 
     evidence = EvidenceFiles(directories.state, seen, DirectoryChanges(HEARTBEAT), house.variables.transcript_of)
     tellings = Tellings(supervisor.tell)
-    ways = routes(settings.alerts, world.processes, tellings.hear)
-    tellings.begin(ways)
-    notifier = Notifier(ways, time.time)
+    notifier = Notifier(routes(settings.alerts, world.processes, tellings.hear), time.time)
+    fleet = supervisor.fleet
+    tellings.begin(notifier.ways, [way for way in fleet.ways if unheard(fleet, way).alerts])
+    ways = Ways(lambda: supervisor.fleet, ground.clock.at, supervisor.tell, notifier)
+    notifier.hear, notifier.leave_out = ways.hear, ways.leave_out
     outside = open_outside(ground, world, house, evidence, notifier)
     hands = await lend_hands(ground, world, house, outside, tasks)
     publisher = Publisher(house.papers, evidence, ground.clock, supervisor.tell)
     house.papers.resonance.catch_up = publisher.catch_up
-    rounds = Rounds(ground.clock, periodic_looks(ground, world, house, lines))
+    rounds = Rounds(ground.clock, periodic_looks(ground, world, house, ways, lines))
     service = make_service(ground, world, house, outside, hands, ending, tasks)
 
     def listen(entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
@@ -103,4 +107,6 @@ async def compose(
         prepare=hands.performer.prepare,
         on_long_crowded=world.shims.read_each,
     )
-    return Daemon(ground, world, house, keeper, outside, hands, evidence, notifier, publisher, rounds, service, ending)
+    return Daemon(
+        ground, world, house, keeper, outside, hands, evidence, notifier, ways, publisher, rounds, service, ending
+    )

@@ -41,6 +41,7 @@ from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.turn_watch import TurnWatch
+from phoenixd.runtime.ways import Ways
 from phoenixd.service.daemon_service import DaemonService
 from phoenixd.start.starter import Starter
 from phoenixd.start.variables import Variables
@@ -116,6 +117,7 @@ class Daemon:
     hands: Hands
     evidence: EvidenceFiles
     notifier: Notifier
+    ways: Ways
     publisher: Publisher
     rounds: Rounds
     service: DaemonService

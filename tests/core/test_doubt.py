@@ -13,13 +13,13 @@ from phoenixd.core.condition import activity_word
 from phoenixd.core.doubt import begin
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
-from phoenixd.core.events.fleet import AlertAcknowledged
+from phoenixd.core.events.fleet import AlertAcknowledged, AlertsTold
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, UnmuteRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.facts import Asked, AskingOver
 from phoenixd.core.turn.due import DOUBT_LOOKS
 from phoenixd.core.typing.answering import APPEARS_WITHIN
-from tests.core.story import Story
+from tests.core.story import Story, claude
 from tests.core.test_touched_dialogs import asking, keys, looks, waits
 
 SURE = APPEARS_WITHIN + 2 * DOUBT_LOOKS
@@ -77,6 +77,25 @@ def test_a_dialog_that_is_drawn_late_is_open_within_250_ms_as_the_same_item(draw
     story.wait(0.3)
     assert not waits(story)
     assert [order.hold for order in story.of(ReleaseHold)] == [1]
+
+
+def test_an_alert_that_its_way_told_while_the_question_was_in_doubt_waits_for_it_no_more_when_it_is_asked_again() -> (
+    None
+):
+    story = Story(claude()).runs()
+    story.fleet = replace(story.fleet, ways=("command",))
+    story.screen = "working"
+    story.hook("permission-request", tool="Bash", text="make", held=True, seq=1)
+    (told,) = story.agent.alerts
+    story.wait(0.05)
+    keys(story)
+    story.wait(0.6)
+    assert doubted(story) is not None
+    story.tell(AlertsTold("command", (("a", told.id),)))
+    story.screen = "permission"
+    story.wait(0.5)
+    assert waits(story)
+    assert (told.waits, story.agent.alerts) == (("command",), (replace(told, waits=()),))
 
 
 def test_no_dialog_within_5_s_of_the_key_proves_it_over_and_that_is_told_then() -> None:

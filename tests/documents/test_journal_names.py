@@ -113,6 +113,8 @@ undo_requested
 mute_requested
 unmute_requested
 alert_acknowledged
+alerts_told
+ways_begun
 anchor_seen
 case_examined
 failure_status_seen

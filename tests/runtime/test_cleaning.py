@@ -207,12 +207,16 @@ OURS = {
 OF_THE_DAEMON = {
     ("AckFileSeen", "fault"),
     ("AckFileSeen", "mark"),
+    ("AlertsTold", "alerts"),
+    ("AlertsTold", "way"),
+    ("AlertsTold", "why"),
     ("DirectoryLooked", "directory"),
     ("EpochBegun", "ended"),
     ("JournalBehind", "why"),
     ("SavingHalted", "why"),
     ("TroubleGone", "why"),
     ("UsageSeen", "session_id"),
+    ("WaysBegun", "new"),
 }
 """What the daemon says of itself; and a session's name that is compared, and not taken over."""
 

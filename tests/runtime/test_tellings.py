@@ -59,3 +59,17 @@ def test_the_first_alert_that_is_told_ends_what_an_earlier_daemon_told(
 ) -> None:
     tellings.hear("command", None)
     assert told == [TroubleGone(None, NOT_TOLD, "an alert was told by the command")]
+
+
+def test_after_a_restart_the_way_that_left_some_untold_has_to_show_that_it_works(
+    tellings: Tellings, told: list[TroubleSeen | TroubleGone]
+) -> None:
+    tellings.begin(("command", "webhook"), ["webhook"])
+    tellings.hear("command", None)
+    assert told == [], "the other one may fail as before"
+    tellings.hear("webhook", "status 503")
+    assert [one.text for one in told if isinstance(one, TroubleSeen)] == [
+        "alerts are not told by the webhook (status 503)"
+    ]
+    tellings.hear("webhook", None)
+    assert told[-1] == TroubleGone(None, NOT_TOLD, "an alert was told by the webhook")

@@ -65,6 +65,9 @@ class Ports:
 class Daemon:
     """Lives from `run` until `kill`. Afterwards nothing that it still does reaches the host."""
 
+    ways: tuple[str, ...] = ()
+    """By what its operator is told of alerts."""
+
     def __init__(self, host: Host, specs: Mapping[str, AgentSpec], limits: FleetLimits) -> None:
         self._host = host
         self._specs = specs
@@ -107,7 +110,7 @@ class Daemon:
             terminal, launcher, self._outside.transcripts, clock, self._find, lambda event: self.supervisor.tell(event)
         )
         self.supervisor = Supervisor(
-            restore(saved, dict(specs), limits),
+            restore(saved, dict(specs), limits, ways=self.ways),
             clock,
             host.journal,
             self._dispatch,

@@ -40,6 +40,12 @@ class AlertsTable(Table):
     timeout: Annotated[Duration, Field(gt=0)] = 10.0
     brief_max_age: Annotated[Duration, Field(ge=60)] = BRIEF_MAX_AGE
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways that are configured, by the names that their routes have."""
+        given = {"command": bool(self.command), "webhook": self.webhook is not None}
+        return tuple(name for name, is_given in given.items() if is_given)
+
 
 class FleetTable(Table):
     max_starting: Annotated[int, Field(ge=1, le=1000)] = _FLEET.max_starting

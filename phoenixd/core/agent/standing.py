@@ -69,3 +69,5 @@ class StandingAlert:
     held: bool = False
     """A mute held it back: nobody was told of it."""
     ack: Ack | None = None
+    waits: tuple[str, ...] = ()
+    """The ways to the operator, by name, that are not known to have told it: saved with the alert itself."""

@@ -17,6 +17,7 @@ from phoenixd.core.events.evidence import (
     UsageSeen,
 )
 from phoenixd.core.events.fleet import (
+    AlertsTold,
     FleetEvent,
     SavingHalted,
     SavingResumed,
@@ -24,6 +25,7 @@ from phoenixd.core.events.fleet import (
     TroubleGone,
     TroubleSeen,
     WatchEvent,
+    WaysBegun,
 )
 from phoenixd.core.events.handoffs import HandoffWork
 from phoenixd.core.events.orders import AgentDeclared, OperatorEvent
@@ -120,6 +122,8 @@ def is_journaled(event: Event) -> bool:
             | AnchorSeen()
             | CodesSeen()
             | FooterSeen()
+            | AlertsTold()
+            | WaysBegun()
         ):
             # What is found or declared again and again is kept where something comes of it, and then by that decision.
             return False

@@ -63,6 +63,26 @@ class AlertAcknowledged:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertsTold:
+    """A way to the operator, by its name, has told of alerts: of each the name that it was told under, and its number.
+
+    why: why it is not to tell them; empty where it told them.
+    """
+
+    way: str
+    alerts: tuple[tuple[str | None, int], ...]
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WaysBegun:
+    """After a daemon start: these ways to the operator are configured anew. stood: alerts that no daemon told them."""
+
+    new: tuple[str, ...]
+    stood: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class TerminalSeen:
     """The terminal server was looked at after an outage; alive tells whether panes can be made."""
 
@@ -138,6 +158,8 @@ FleetEvent = (
     | EpochBegun
     | RecoveryConfirmed
     | AlertAcknowledged
+    | AlertsTold
+    | WaysBegun
     | SavingHalted
     | SavingResumed
 )

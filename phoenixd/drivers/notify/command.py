@@ -80,8 +80,7 @@ class CommandRoute(Outbox):
         while True:
             message = await self.take()
             problem = await self._send(message)
-            self.done(message)
-            self.fails = problem is not None
+            self.done(message, problem)
             if problem is not None:
                 log.error("alert_not_told", route="command", id=message.id, command=self._argv[0], reason=problem)
                 problem = f"{self._argv[0]}: {problem}"

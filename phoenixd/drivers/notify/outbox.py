@@ -7,7 +7,7 @@ from collections import deque
 import anyio
 import structlog
 
-from phoenixd.drivers.notify.notifier import Message
+from phoenixd.drivers.notify.notifier import Message, Settled
 
 log = structlog.get_logger("phoenixd.notify")
 
@@ -24,12 +24,14 @@ class Outbox:
         self._arrived = anyio.Event()
         self.fails = False
         """Whether the newest message of it was not told, for good."""
+        self.settled: Settled = lambda message, problem: None
 
     def offer(self, message: Message) -> None:
         """Take a message; where there is no room the oldest goes: the newest says what is wrong now."""
         if len(self._waiting) >= self._size:
-            oldest = self._waiting.popleft()
-            log.error("alert_given_up", route=self.name, id=oldest.id, reason=f"{self._size} others wait already")
+            oldest, reason = self._waiting.popleft(), f"{self._size} others wait already"
+            log.error("alert_given_up", route=self.name, id=oldest.id, reason=reason)
+            self.settled(oldest, reason)
         self._waiting.append(message)
         self._arrived.set()
 
@@ -47,10 +49,17 @@ class Outbox:
         self._under_way.add(message.id)
         return message
 
-    def done(self, message: Message) -> None:
-        """A message that was taken is told, or never will be."""
+    def done(self, message: Message, problem: str | None) -> None:
+        """A message that was taken is told, or never will be, for this problem."""
         self._under_way.discard(message.id)
         self._arrived.set()
+        self.fails = problem is not None
+        self.settled(message, problem)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing waits, and nothing is being told."""
+        return not self._waiting and not self._under_way
 
     def _next(self) -> Message | None:
         return next((one for one in self._waiting if one.id not in self._under_way), None)

@@ -79,8 +79,7 @@ class WebhookRoute(Outbox):
         while True:
             message = await self.take()
             problem = await self._send(message)
-            self.done(message)
-            self.fails = problem is not None
+            self.done(message, problem)
             if problem is not None:
                 log.error("alert_not_told", route="webhook", id=message.id, reason=problem)
             self._judged("webhook", problem)

@@ -17,8 +17,9 @@ import pytest
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.alert_kinds.fleet import NOT_TOLD
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.unheard import Unheard
 from phoenixd.drivers.notify.command import RUN_ID, CommandRoute, without_secrets
-from phoenixd.drivers.notify.notifier import Message, Notifier, Route
+from phoenixd.drivers.notify.notifier import Message, Notifier, Route, Settled
 from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.runtime.tellings import Tellings
@@ -72,7 +73,7 @@ async def test_a_way_that_is_new_is_told_what_stands_and_no_other_way_is(tmp_pat
     new, old = CommandRoute(writes(tmp_path / "new"), end_tree, at_once=1), WebhookRoute(Endpoint("http://[::1]:9/"))
     async with serving(new, old) as notifier:
         assert set(notifier.ways) == {"command", "webhook"}
-        notifier.introduce({"command"}, (an_alert(7), an_alert(9, HOSTILE)))
+        notifier.tell_late("command", Unheard((an_alert(7), an_alert(9, HOSTILE))))
         first, second = await lines_of(tmp_path / "new", 2)
     assert (first["id"], first["state"], first["next"]) == (7, "raised", "phoenixctl attach builder")
     assert (second["id"], second["text"]) == (9, CLEAN)
@@ -300,6 +301,8 @@ class Told:
     name: str = "told"
     mark: str = ""
     fails: bool = False
+    is_at_rest: bool = True
+    settled: Settled = lambda message, problem: None
 
     def offer(self, message: Message) -> None:
         self.messages.append(json.loads(message.body))
@@ -333,6 +336,71 @@ def test_what_a_mute_holds_back_is_sent_nowhere_and_takes_no_place_of_what_is() 
         notifier.tell(Reassure("builder", "permission", "for you", number, 1_800_000_000.0, "answered", held=True))
     notifier.tell(an_alert(100))
     assert [(one["id"], one["state"]) for one in route.messages] == [(100, "raised")]
+
+
+async def test_p84_of_each_alert_it_is_heard_by_which_way_it_was_told_or_not_and_of_what_is_told_late_as_well(
+    tmp_path: Path,
+) -> None:
+    heard: list[tuple[str, tuple[tuple[str | None, int], ...], str | None]] = []
+    way = CommandRoute(["sh", "-c", f"[ ! -e {tmp_path}/fails ]"], end_tree, at_once=1)
+    async with serving(way) as notifier:
+        notifier.hear = lambda *one: heard.append(one)
+        notifier.tell(an_alert(1))
+        notifier.tell(Reassure("builder", "permission", "for you", 1, 1_800_000_000.0, "answered"))
+        await eventually(lambda: len(heard) == 2)
+        assert heard == [("command", (("builder", 1),), None), ("command", (), None)], "an end tells no alert"
+        assert (set(notifier.offered("command")), notifier.is_at_rest("command")) == (set(), True)
+
+        (tmp_path / "fails").touch()
+        notifier.tell(an_alert(2))
+        assert (set(notifier.offered("command")), notifier.is_at_rest("command")) == ({2}, False)
+        await eventually(lambda: len(heard) == 3)
+        assert heard[2] == ("command", (("builder", 2),), "exit 1")
+        assert not notifier.offered("command"), "it can be offered again"
+
+        (tmp_path / "fails").unlink()
+        notifier.tell_late("command", Unheard((an_alert(2), an_alert(3)), (("other", 4), (None, 5))))
+        assert set(notifier.offered("command")) == {2, 3, 4, 5}
+        await eventually(lambda: len(heard) == 5)
+        assert heard[3:] == [
+            ("command", (("builder", 2),), None),
+            ("command", (("builder", 3), ("other", 4), (None, 5)), None),
+        ]
+
+
+def test_what_a_way_is_not_to_tell_is_said_with_the_reason() -> None:
+    left: list[tuple[str, tuple[tuple[str | None, int], ...], str]] = []
+    notifier = Notifier([Told(), Told(name="broken", fails=True)], lambda: 1_800_000_000.0)
+    notifier.leave_out = lambda *one: left.append(one)
+    notifier.tell(an_alert(1))
+    notifier.tell(Alert(None, NOT_TOLD, "alerts are not told by the broken", 23, 1_800_000_000.0))
+    assert left == [("broken", ((None, 23),), "it is about that very way")]
+
+
+def test_what_is_held_back_because_its_agent_raises_many_can_be_told_one_by_one_while_it_stands() -> None:
+    now = [1_800_000_000.0]
+    notifier = Notifier([Told()], lambda: now[0])
+    for number in range(1, 24):
+        notifier.tell(an_alert(number))
+    assert set(notifier.offered("told")) == set(range(1, 24)), "what is held back is told by nobody meanwhile"
+    assert not notifier.let_go()
+    notifier.tell(Reassure("builder", "permission", "for you", 21, now[0], "answered"))
+    for free in (22, 23):
+        now[0] += 181
+        assert notifier.let_go()
+        assert not notifier.let_go()
+        assert free not in notifier.offered("told"), "the oldest that stands goes first"
+
+
+def test_what_is_given_up_because_too_many_wait_can_be_told_later() -> None:
+    heard: list[int] = []
+    route = CommandRoute(["true"], end_tree)
+    notifier = Notifier([route], lambda: 1_800_000_000.0)
+    notifier.hear = lambda way, tells, problem: heard.extend(number for _, number in tells if problem)
+    for number in range(103):
+        notifier.tell(an_alert(number, agent=f"a{number}"))
+    assert heard == [0, 1, 2]
+    assert set(notifier.offered("command")) == set(range(3, 103))
 
 
 async def test_p84_a_way_that_fails_for_good_is_told_of_and_not_by_itself(tmp_path: Path) -> None:
