@@ -18,7 +18,7 @@ from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import Row
 from phoenixd.core.question.render import title
 from phoenixd.core.sight import Attached, Cost, Words
-from phoenixd.core.turns import is_judged
+from phoenixd.core.turns import has_breaker
 from phoenixd.ports.processes import Leftovers
 
 LABEL_COLUMNS = 12
@@ -237,8 +237,9 @@ def no_breaker(told: Agent) -> tuple[str, str] | None:
     if first is not None:
         said = f"{name} has its turns in the sequence of {first}, and is judged with it"
         return said, f"phoenixctl breaker show {first}"
-    if not is_judged(told):
-        return f"{name} is no loop, and its turns are not judged (breaker.per_turn)", f"phoenixctl status {name}"
+    if not has_breaker(told):
+        said = f"{name} is no loop, its turns are not judged (breaker.per_turn), and no run of its asked to be recycled"
+        return said, f"phoenixctl status {name}"
     return None
 
 
