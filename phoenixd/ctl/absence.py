@@ -290,6 +290,21 @@ def pane_of(tmux_socket: str, name: str) -> str | None:
     return found[name][0] if name in found else None
 
 
+def is_pane_gone(tmux_socket: str, pane: str) -> bool:
+    """Whether the server has other panes and not this one: one that is about to end has none any more."""
+    import subprocess
+
+    asks = ["tmux", "-N", "-S", tmux_socket, "list-panes", "-a", "-F", "#{pane_id}"]
+    try:
+        listed = subprocess.run(
+            asks, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=5, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    there = listed.stdout.split() if listed.returncode == 0 else []
+    return bool(there) and pane not in there
+
+
 def seat_of(agent: str) -> str:
     """NAME of NAME-gN, which is how the generations of an orchestrator are called; see phoenixd/core/seat/names.py."""
     name, dash, number = agent.rpartition("-g")
