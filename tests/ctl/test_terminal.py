@@ -141,9 +141,8 @@ def test_attach_that_meets_the_removal_of_its_agent_says_so_itself_and_leaves_tm
     real = shutil.which("tmux")
     subprocess.run([str(real), "-S", tmux, "new-session", "-d", "-s", "another", "sleep 1000"], check=True)
     first = short_tmp / "tmux"
-    first.write_text(
-        f'#!/bin/sh\ncase "$*" in *attach-session*) {real} -S {tmux} kill-session -t =phx-docs;; esac\nexec {real} "$@"\n'
-    )
+    removal = f'case "$*" in *attach-session*) {real} -S {tmux} kill-session -t =phx-docs;; esac'
+    first.write_text(f'#!/bin/sh\n{removal}\nexec {real} "$@"\n')
     first.chmod(0o755)
     env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
     env["PATH"] = f"{short_tmp}:{env['PATH']}"
