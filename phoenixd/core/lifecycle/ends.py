@@ -107,7 +107,7 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     end = LastExit(
         event.incarnation, code, signal, cause, _lived(run, event, now), at_wall, len(event.killed),
         left=run.left or event.left,
-        oom=oom, note=note, full_disks=event.full_disks,
+        oom=oom, note=note, full_disks=event.full_disks, shown=event.shown,
     )  # fmt: skip
     return ended(agent, end, now, event.failed)
 
