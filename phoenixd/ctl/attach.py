@@ -95,7 +95,7 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     print(f"{leaving()} leaves it, and stops nothing", file=sys.stderr)
     words = ["-r"] if read_only else []
     status = _sit(server, ["tmux", "-N", "-S", server, "attach-session", *words, "-t", pane], name, read_only=read_only)
-    # Whoever removed the agent meanwhile took its terminal with it.
+    # A removal of the agent meanwhile took its terminal with it.
     return _no_terminal(command, name, sockets, server) if status is None else status
 
 
