@@ -1,4 +1,4 @@
-"""An agent that ends each turn well and asks to be recycled for ever, for real: its work is measured, and it is stopped."""
+"""An agent that ends each turn well and asks to be recycled for ever, for real: its work is measured, it is stopped."""
 
 from __future__ import annotations
 
