@@ -31,6 +31,7 @@ from phoenixd.doctor_agents import (
     marker_findings,
     moved_finding,
     size_finding,
+    window_findings,
     writer_finding,
 )
 from phoenixd.doctor_alerts import named_findings
@@ -273,6 +274,7 @@ class Doctor:
         if agent.run is not None and (moved := await self._aside(lambda: self.moved_from(look.agent.name))):
             findings.append(moved_finding(name, *moved))
         findings += marker_findings(agent)
+        findings += window_findings(agent)
         if (pid := seen_pid(agent)) is not None:
             held = await self._aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
             if held is not None:

@@ -16,9 +16,12 @@ from typing import assert_never
 from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import tokens_of_a_run
+from phoenixd.core.meter import parts as meters
+from phoenixd.core.meter.reading import limit, read
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.projection import Row
 from phoenixd.core.rules import WriterKind
+from phoenixd.core.spec import Kind
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import HARNESSES, Harness
@@ -94,6 +97,26 @@ def marker_findings(agent: Agent) -> Iterator[Finding]:
         yield Finding("warning", f"{name}: its marker cannot be checked", known.note, see)
     else:
         yield Finding("ok", f"{name}: its marker is {known.state.replace('_', ' ')}")
+
+
+def window_findings(agent: Agent) -> Iterator[Finding]:
+    """Whether it is known how large its window is, where a handoff hangs on that, and whether context.limit counts."""
+    meter, rules, name = meters.of(agent), agent.spec.context, agent.spec.role
+    if agent.run is None:
+        return
+    known, table = limit(meter, rules), f"[agent.{name}.context]"
+    if rules.limit is not None and known is not None and known[0] != rules.limit:
+        title = f"{name}: its window has {known[0]:,} tokens, and not the {rules.limit:,} of context.limit"
+        yield Finding("warning", title, f"its {known[1]} says so, which counts first", f"correct limit in {table}")
+    elif agent.spec.kind is not Kind.ORCHESTRATOR:
+        return
+    elif known is not None:
+        yield Finding("ok", f"{name}: its window has {known[0]:,} tokens, by its {known[1]}")
+    elif meter.tokens is None:
+        yield Finding("ok", f"{name}: how large its window is may be told with its first answer")
+    else:
+        title = f"{name}: nobody knows how large its window is, so nothing tells when it has to be handed over"
+        yield Finding("warning", title, read(meter, rules).reason, f"write limit = TOKENS into {table}")
 
 
 def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str, str]) -> Finding:

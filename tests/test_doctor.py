@@ -24,13 +24,21 @@ from phoenixd.core.agent.state import Desired, Quarantined, Running, State, Stop
 from phoenixd.core.causes import Obstacle
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.meter.reading import Meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.state import Resonance
-from phoenixd.core.rules import BriefRules, ResonanceRules, WriterKind
+from phoenixd.core.rules import BriefRules, ContextRules, ResonanceRules, WriterKind
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.doctor import Doctor
-from phoenixd.doctor_agents import cli_findings, marker_findings, size_finding, version_finding, writer_finding
+from phoenixd.doctor_agents import (
+    cli_findings,
+    marker_findings,
+    size_finding,
+    version_finding,
+    window_findings,
+    writer_finding,
+)
 from phoenixd.doctor_versions import AT_ONCE
 from phoenixd.documents.project import layout
 from phoenixd.errors import LaunchFailed, TerminalFailed
@@ -609,6 +617,30 @@ def test_f_re_13_a_marker_that_cannot_be_checked_is_told_with_its_remedy(tmp_pat
     assert found(Resonance(lost="two misses"))[0][0] == "problem"
     assert found(Resonance(state="intact")) == [("ok", "a: its marker is intact", "")]
     assert list(marker_findings(agent("command", tmp_path))) == []
+
+
+def test_e80_doctor_says_whether_a_window_is_known_and_whether_context_limit_counts(tmp_path: Path) -> None:
+    run = Run(1, "r", Mode.FRESH, "s", PromptKind.GOAL, 0.0, 0.0)
+    up = Running(run, Activity(False, 0.0, 0.0))
+
+    def found(kind: Kind, limit: int | None, **meter: Any) -> list[tuple[str, str, str]]:
+        named = agent("command", tmp_path, kind=kind, context=ContextRules(limit=limit))
+        told = window_findings(replace(named, state=up, meter=Meter(1, **meter)))
+        return [(one.level, one.title, one.remedy) for one in told]
+
+    unheard = "correct limit in [agent.a.context]"
+    told = "a: its window has 200,000 tokens, and not the 1,000,000 of context.limit"
+    for kind in (Kind.ORCHESTRATOR, Kind.RESIDENT):
+        assert found(kind, 1_000_000, status_line=200_000) == [("warning", told, unheard)]
+    assert found(Kind.ORCHESTRATOR, 1_000_000) == [
+        ("ok", "a: its window has 1,000,000 tokens, by its configuration", "")
+    ]
+    assert found(Kind.ORCHESTRATOR, None, by_model=200_000)[0][0] == "ok"
+    assert found(Kind.ORCHESTRATOR, None)[0][0] == "ok"
+    level, title, remedy = found(Kind.ORCHESTRATOR, None, tokens=90_000)[0]
+    assert (level, remedy) == ("warning", "write limit = TOKENS into [agent.a.context]")
+    assert "nobody knows how large its window is" in title
+    assert found(Kind.RESIDENT, None, tokens=90_000) == []
 
 
 async def test_a_command_that_only_the_shell_of_who_asks_finds_is_told_with_its_place(tmp_path: Path) -> None:

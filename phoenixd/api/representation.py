@@ -23,7 +23,7 @@ from phoenixd.core.question.choices import questions_of
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import limits
 from phoenixd.core.tasks.state import JudgedReport, Task
-from phoenixd.core.turns import is_judged
+from phoenixd.core.turns import has_breaker
 from phoenixd.documents.codec import encode
 from phoenixd.ports.journal import KeptLife, StoredEntry
 from phoenixd.ports.processes import Leftovers
@@ -119,7 +119,7 @@ def breaker(told: Agent) -> Json:
         "warn": rules.warn,
         "stop": rules.stop,
         "notes_stop": rules.notes_stop,
-        "enabled": rules.enabled and is_judged(told),
+        "enabled": rules.enabled and has_breaker(told),
         "phase": told.iteration.name if told.iteration is not None else told.turns[-1].phase if told.turns else None,
     }
 

@@ -137,6 +137,7 @@ from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import orders as muting
 from phoenixd.core.parts import View
+from phoenixd.core.recycling import parts as recycled_runs
 from phoenixd.core.resonance import checks, codes, moves, restoring
 from phoenixd.core.resonance import orders as checking
 from phoenixd.core.seat import lost
@@ -347,9 +348,9 @@ TABLE: dict[type[Any], Row] = {
     TaskCancelRequested: (requested.cancel, recovery.renew_plan, *SHARED),
     TaskCollected: (steps.collected, *SHARED),
     # The work.
-    WorkMeasured: ((turns.hear_work, progress.hear_work), *SHARED),
+    WorkMeasured: ((turns.hear_work, progress.hear_work), recycled_runs.hear, *SHARED),
     FileLooked: ((progress.hear_work,), *SHARED),
-    MeasurementLost: ((turns.hear_work, progress.hear_work), *SHARED),
+    MeasurementLost: ((turns.hear_work, progress.hear_work), recycled_runs.hear, *SHARED),
     # Watches, time, and the fleet as a whole.
     TroubleSeen: (watches.hear, *SHARED),
     TroubleGone: (watches.hear, *SHARED),

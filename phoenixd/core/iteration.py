@@ -98,4 +98,24 @@ class Turn:
     survey: Survey | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Recycled:
+    """What is known of an agent's runs that asked to be recycled; each is judged as if it were an iteration.
+
+    before, survey: how the work was when the newest of them began; None where that is not known. opening, weighing: the
+    incarnation at whose begin or end the work is being measured, 0 for none. due: when the next run may begin once that
+    is done. excuse: why the run that is measured may have changed nothing. asked: somebody asked for something
+    meanwhile. judged_wall: when the newest was judged.
+    """
+
+    before: str | None = None
+    survey: Survey | None = None
+    opening: int = 0
+    weighing: int = 0
+    due: Instant = 0.0
+    excuse: str = ""
+    asked: bool = False
+    judged_wall: float = 0.0
+
+
 Iteration = Opening | Underway | Passing | Closing

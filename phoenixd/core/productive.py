@@ -119,6 +119,8 @@ def proven_by_work(agent: Agent) -> tuple[Agent, tuple[RunProductive, ...]]:
 
 def asked_again(agent: Agent) -> Agent:
     """The agent after a person or `send` asked something of it: the count begins anew."""
+    if agent.recycled is not None and not agent.recycled.asked:
+        agent = replace(agent, recycled=replace(agent.recycled, asked=True))
     if not agent.record.unproductive:
         return agent
     return replace(agent, record=replace(agent.record, unproductive=()))

@@ -195,7 +195,8 @@ def _death_in_words(ended: LastExit) -> str:
         return f"ended as hung ({HUNG})"
     if not ended.ran:
         return f"could not start: {ended.told}"
-    return f"died, {ended.text}"
+    shown = f' ("{ended.shown}" on its terminal)' if ended.shown else ""
+    return f"died, {ended.text}{shown}"
 
 
 def _after_clean_exit(spec: AgentSpec, ended: LastExit, crashes: tuple[Instant, ...]) -> Verdict:

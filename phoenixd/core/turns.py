@@ -30,8 +30,13 @@ MOST_TURNS = 4
 
 
 def is_judged(agent: Agent) -> bool:
-    """Whether the agent has a breaker at all."""
+    """Whether what the agent does is judged by iterations or by turns; then its breaker has a file."""
     return progress.is_loop(agent) or agent.has_judged_turns
+
+
+def has_breaker(agent: Agent) -> bool:
+    """Whether it is judged at all, be it only by its runs that ask to be recycled; those have no file."""
+    return is_judged(agent) or agent.recycled is not None
 
 
 def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:

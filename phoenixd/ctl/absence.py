@@ -41,16 +41,21 @@ UNITS = (
 
 
 class Absence(NamedTuple):
-    """That no daemon answers: the exit code, what is known, and what helps."""
+    """That no daemon answers: the exit code, what is known, and what helps.
+
+    runs: where no daemon is there, whether agents of it or their terminal may be; None where one is, or nobody knows.
+    """
 
     code: int
     why: str
     remedy: str
+    runs: bool | None = None
 
 
 def explain(places: list[bytes], then: str = "") -> int:
     """Say it on standard error; returns the exit code. then: what is to be typed once a daemon runs."""
-    return refuse(*absence(places, then))
+    found = absence(places, then)
+    return refuse(found.code, found.why, found.remedy)
 
 
 def absence(places: list[bytes], then: str = "") -> Absence:
@@ -82,7 +87,7 @@ def absence(places: list[bytes], then: str = "") -> Absence:
         return _nothing_there(places, name)
     said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
     why = f"{said}\nasked at {_names(places)}"
-    return Absence(exits.UNREACHABLE, why, in_turn(start_command(places), then))
+    return Absence(exits.UNREACHABLE, why, in_turn(start_command(places), then), runs=bool(living))
 
 
 def _door(places: list[bytes]) -> tuple[bytes, _socket.socket | OSError | None]:
@@ -187,7 +192,12 @@ def _nothing_there(places: list[bytes], name: str) -> Absence:
         # No daemon that `up` starts would listen there.
         without = f"leave {name} out" if name == "--socket" else f"leave it out: unset {name}"
         return Absence(exits.UNREACHABLE, why, f"correct {name}, or {without}")
-    return Absence(exits.UNREACHABLE, f"{why}; for another one, unset {name}", start_command(places))
+    return Absence(
+        exits.UNREACHABLE,
+        f"{why}; for another one, unset {name}",
+        start_command(places),
+        runs=False if is_a_daemons else None,
+    )
 
 
 def _no_socket(place: bytes) -> str:
@@ -288,6 +298,21 @@ def pane_of(tmux_socket: str, name: str) -> str | None:
     if (pane := held.get(f"phx-{name}")) is not None:
         return pane
     return found[name][0] if name in found else None
+
+
+def is_pane_gone(tmux_socket: str, pane: str) -> bool:
+    """Whether the server has other panes and not this one: one that is about to end has none any more."""
+    import subprocess
+
+    asks = ["tmux", "-N", "-S", tmux_socket, "list-panes", "-a", "-F", "#{pane_id}"]
+    try:
+        listed = subprocess.run(
+            asks, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=5, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    there = listed.stdout.split() if listed.returncode == 0 else []
+    return bool(there) and pane not in there
 
 
 def seat_of(agent: str) -> str:

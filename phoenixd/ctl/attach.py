@@ -20,6 +20,8 @@ CLEARS_NOTHING = ("dumb", "unknown")
 WIDEST = 10_000
 """Columns or lines. No screen has as many, tmux itself makes no wider window, and its server would draw on such a
 terminal for minutes, while the terminals of all agents wait."""
+MOST_SAID = 4096
+"""Bytes of an error that a tmux client tells."""
 ENDING = 2.0
 """Seconds that a server may take to end after it has sent its clients away."""
 
@@ -92,7 +94,9 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     # Whether the agent runs is not known here, where no daemon is needed.
     print(f"{leaving()} leaves it, and stops nothing", file=sys.stderr)
     words = ["-r"] if read_only else []
-    return _sit(server, ["tmux", "-N", "-S", server, "attach-session", *words, "-t", pane], name, read_only=read_only)
+    status = _sit(server, ["tmux", "-N", "-S", server, "attach-session", *words, "-t", pane], name, read_only=read_only)
+    # A removal of the agent meanwhile took its terminal with it.
+    return _no_terminal(command, name, sockets, server) if status is None else status
 
 
 def leaving() -> str:
@@ -144,18 +148,27 @@ def _same(one: str, other: str) -> bool:
         return False
 
 
-def _sit(server: str, argv: list[str], name: str, *, read_only: bool) -> int:
-    """Lend this terminal to a client of that server until it is left, and say so where the server has ended instead."""
+def _sit(server: str, argv: list[str], name: str, *, read_only: bool) -> int | None:
+    """Lend this terminal to a client of that server until it is left; None where its pane is gone then.
+
+    What the client says of an error is shown where we know nothing better. A server that has ended is told.
+    """
+    pane = argv[-1]
     with contextlib.ExitStack() as stack:
         watched = absence.server(server)
         if watched is not None:
             stack.callback(os.close, watched)
+        errors = os.memfd_create("tmux", os.MFD_CLOEXEC)
+        stack.callback(os.close, errors)
         try:
-            status = lent.lend(argv)
+            status = lent.lend(argv, errors)
         except FileNotFoundError:
             return _not_installed()
+        if absence.is_pane_gone(server, pane):
+            return None
         # A server that is told to end says so to its clients first.
         if status == 0 or watched is None or not select.select([watched], [], [], ENDING)[0]:
+            sys.stderr.write(os.pread(errors, MOST_SAID, 0).decode(errors="replace"))
             return status
     why = f"the tmux server has ended, and {name} with it; a phoenixd that runs starts both again"
     return refuse(exits.FAILED, why, f"phoenixctl attach {name}{' --read-only' if read_only else ''}")

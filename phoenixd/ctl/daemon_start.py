@@ -28,6 +28,8 @@ END_TIMEOUT = 90.0
 LOOK_EVERY = 0.02
 LOG_TAIL = 4096
 PATIENCE = 1.0
+OF_ANOTHER = "phoenixctl --socket RUNTIME_DIR/api.sock down"
+"""How a daemon is ended that is not the one of this shell."""
 """Seconds for which a daemon that ends just now is waited for."""
 
 
@@ -98,7 +100,16 @@ def _no_answer(places: list[bytes], *, ends_agents: bool) -> int:
             again = absence.start_of_named([place])
             why = f"phoenixd (pid {pid}) was told to end, and has not ended yet: its journal is still being written"
             return refuse(exits.UNREACHABLE, why, f"to wait for that, and start another one: {again}")
-    return absence.explain(places, "phoenixctl down --agents" if ends_agents else "")
+    found = absence.absence(places, "phoenixctl down --agents" if ends_agents else "")
+    if found.runs is None or (found.runs and ends_agents):
+        return refuse(found.code, found.why, found.remedy)
+    # A daemon that was started to be ended would have done nothing.
+    if found.runs:
+        both = absence.absence(places, "phoenixctl down --agents").remedy
+        return refuse(found.code, found.why, f"nothing, where the agents are to go on; to end them as well: {both}")
+    asked = ", ".join(map(os.fsdecode, places))
+    why = f"nothing runs: neither phoenixd nor an agent of its is there, so there is nothing to end\nasked at {asked}"
+    return refuse(found.code, why, f"nothing, unless another one is meant: {OF_ANOTHER}")
 
 
 def _hold(answer: wire.Answer | None) -> int | None:

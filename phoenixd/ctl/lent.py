@@ -23,18 +23,18 @@ RESET = (
 """What a program that fills the screen takes back at its end, where something else did not keep it from that."""
 
 
-def lend(argv: Sequence[str]) -> int:
+def lend(argv: Sequence[str], errors: int | None = None) -> int:
     """Run a program on the terminal that is our standard input; its exit status, as a shell would tell it.
 
     A tmux client leaves the terminal's settings to its server, and where that is killed nobody gives them back. The
     program ends with us, also where we are killed: a client that is left would read the keys that a shell reads too.
-    Raises FileNotFoundError.
+    errors: the descriptor that takes its standard error, where that is not for the person. Raises FileNotFoundError.
     """
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     us, prctl = os.getpid(), ctypes.CDLL(None, use_errno=True).prctl
     # No thread lives here that could hold a lock in the child.
-    program = subprocess.Popen(argv, preexec_fn=lambda: end_with(us, prctl))
+    program = subprocess.Popen(argv, stderr=errors, preexec_fn=lambda: end_with(us, prctl))
     descriptor = os.pidfd_open(program.pid)
 
     def pass_on(number: int, frame: FrameType | None) -> None:

@@ -49,7 +49,7 @@ def doctor(command: Command) -> int:
 
 def absent_daemon(command: Command) -> list[Finding]:
     """That the daemon said nothing: it is not there, or it answers nobody."""
-    _, why, remedy = absence.absence(calls.places(command))
+    _, why, remedy, _ = absence.absence(calls.places(command))
     title, _, more = why.partition("\n")
     return [Finding("problem", title.rstrip("."), more, reaching(remedy))]
 

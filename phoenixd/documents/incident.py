@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -27,6 +28,11 @@ NOTHING_RUNS = "Nothing typed here runs. To start it: phoenixctl start {agent}"
 """The second and last line of what a shim writes below an agent that is over (shim/terminal.py has it too)."""
 
 
+_HAS_WORDS = re.compile(r"[^\W\d_]{2}")
+MOST_WORDED, PARAGRAPH_LIMIT = 12, 160
+"""Lines and characters of what a terminal shows last, as one line tells it."""
+
+
 def as_left(screen: str, agent: str) -> str:
     """A screen as its agent left it, without what the shim has written below since."""
     lines = screen.rstrip().splitlines()
@@ -40,6 +46,16 @@ def screen_lines(screen: str, clean: Callable[[str], str]) -> list[str]:
     shown = screen.rstrip().splitlines()[-LINES:]
     bounded = "\n".join(line[: 2 * LINE_LIMIT] for line in shown)
     return [clip(plain(line), LINE_LIMIT) for line in clean(bounded).splitlines()] if bounded else []
+
+
+def last_paragraph(screen: str, clean: Callable[[str], str]) -> str:
+    """The lines of words at the end of a screen, as one line; a drawing above them has none. Empty for none."""
+    words: list[str] = []
+    for line in reversed(screen_lines(screen, clean)):
+        if line.strip() and not (_HAS_WORDS.search(line) and len(words) < MOST_WORDED):
+            break
+        words.append(line.strip())
+    return clip(" / ".join(line for line in reversed(words) if line), PARAGRAPH_LIMIT)
 
 
 def render_incident(

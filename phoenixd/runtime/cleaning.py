@@ -42,7 +42,7 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
     Delivered: ("queued",),
     NotDelivered: ("reason",),
     StartFailed: ("message",),
-    AgentExited: ("killed", "note"),
+    AgentExited: ("killed", "note", "shown"),
     TreeGone: ("killed",),
     CleanedUp: ("killed", "foreign"),
     ScreenSeen: ("verdict",),

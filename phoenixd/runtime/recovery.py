@@ -18,6 +18,7 @@ from phoenixd.core.events.runs import AgentExited, RunMissing
 from phoenixd.core.events.work import MeasurementLost
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
+from phoenixd.core.recycling.rules import is_weighed
 from phoenixd.core.seat.finding import meant, seated
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules, Task
@@ -104,7 +105,7 @@ async def recover(
                     continue
                 tasks.start_soon(_recover_agent, agent, supervisor, outside, hearing, limit)
     for agent in tuple(supervisor.fleet.agents.values()):
-        if waits(agent) or agent.turns or agent.record.weighing:
+        if waits(agent) or agent.turns or agent.record.weighing or is_weighed(agent):
             supervisor.tell(MeasurementLost(agent.name))
     # Of a seat, whose holder may bear another name, no generation is started because it is declared.
     unknown = {one.name for one in specs if meant(supervisor.fleet, one.name) is None}

@@ -12,6 +12,9 @@ import time
 from collections.abc import Mapping
 
 TIME_LIMIT = 5.0
+REAPED_WITHIN = 1.0
+CANNOT_RUN = (126, 127)
+"""How a shell ends that cannot execute what it is to become."""
 OUTPUT_LIMIT = 1 << 20
 CHUNK = 1 << 16
 _MARK = b"\0phoenixd-environment\0"
@@ -24,8 +27,10 @@ class LoginShellFailed(Exception):
 def login_environment(environ: Mapping[str, str], time_limit: float = TIME_LIMIT) -> dict[str, str]:
     """Run `$SHELL -lic 'env -0'` once, in a session of its own; raises LoginShellFailed."""
     shell = environ.get("SHELL") or pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
-    # The mark tells the variables from whatever the start-up files print.
-    command = [shell, "-lic", "printf '\\0phoenixd-environment\\0'; exec env -0"]
+    # The mark tells the variables from whatever the start-up files print. A shell on a mount that does not answer is
+    # waited for by the one that becomes it: until a program is executed, all threads of this process stand still.
+    becomes = ["/bin/sh", "-c", 'exec "$0" "$@"', shell]
+    command = [*becomes, "-lic", "printf '\\0phoenixd-environment\\0'; exec env -0"]
     try:
         process = subprocess.Popen(
             command,
@@ -38,19 +43,29 @@ def login_environment(environ: Mapping[str, str], time_limit: float = TIME_LIMIT
         )
     except OSError as error:
         raise LoginShellFailed(f"{shell} cannot be run: {error.strerror}") from error
-    with process:
-        try:
-            output = _end_of_output(process, time.monotonic() + time_limit)
-        except (subprocess.TimeoutExpired, TimeoutError) as error:
-            raise LoginShellFailed(f"{shell} -lic did not answer within {time_limit:g} s") from error
-        finally:
-            # What a start-up file left in the background would hold the pipe, and has no business here.
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+    try:
+        output = _end_of_output(process, time.monotonic() + time_limit)
+    except (subprocess.TimeoutExpired, TimeoutError) as error:
+        raise LoginShellFailed(f"{shell} -lic did not answer within {time_limit:g} s") from error
+    finally:
+        # What a start-up file left in the background would hold the pipe, and has no business here.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        _let_go(process)
     _, marked, variables = output.rpartition(_MARK)
+    if not marked and process.returncode in CANNOT_RUN:
+        raise LoginShellFailed(f"{shell} cannot be run (exit {process.returncode})")
     if not marked:
         raise LoginShellFailed(f"{shell} -lic 'env -0' told no environment (exit {process.returncode})")
     return _read(variables)
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the end of one that was killed, but not for one that a mount holds; a later start reaps that."""
+    assert process.stdout is not None
+    process.stdout.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(REAPED_WITHIN)
 
 
 def _end_of_output(process: subprocess.Popen[bytes], until: float) -> bytes:

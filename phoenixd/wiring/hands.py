@@ -30,6 +30,7 @@ from phoenixd.runtime.key_watch import KeyWatch
 from phoenixd.runtime.marker_watch import MarkerWatch
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
+from phoenixd.runtime.parting_words import PartingWords
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.recovery import relink, unfinished_openings, unfinished_texts
 from phoenixd.runtime.sighting import Sighting
@@ -73,8 +74,10 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
 
     farewells = Farewells(find, tell, world.terminal, house.screens)
 
+    parting_words = PartingWords(find, tell, world.terminal, house.papers.clean)
+
     def looked_into(ended: AgentExited) -> bool:
-        for part in (untold, farewells):
+        for part in (untold, farewells, parting_words):
             if part.may_be(ended):
                 tasks.start_soon(part.tell, ended)
                 return True

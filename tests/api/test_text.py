@@ -23,6 +23,7 @@ from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.closed_items import ClosedItem
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.pages import agent_lines
 from phoenixd.api.pages import clinic as text_clinic
 from phoenixd.api.pages import events as text_events
 from phoenixd.api.pages import history as text_history
@@ -69,6 +70,23 @@ def test_an_agent_that_starts_is_waited_for_and_not_started() -> None:
 
     assert "next: phoenixctl wait " in told["starting"]
     assert "next: phoenixctl start " in told["stopped"]
+
+
+def test_an_agent_that_starts_is_counted_once_as_one_that_starts_and_not_as_one_that_works() -> None:
+    (row,) = projection.project(one_idle().state, one_idle().now())
+    begins = dataclasses.replace(row, name="new", state="starting", group="working", pid=None)
+    works = dataclasses.replace(row, name="old", group="working")
+
+    assert agent_lines.fine([begins, works], HERE) == ["* 1 starting: new", "* 1 working: old"]
+
+
+def test_status_of_one_says_when_it_was_last_heard_and_nothing_of_that_where_nothing_runs() -> None:
+    (row,) = projection.project(one_idle().state, one_idle().now())
+    silent = dataclasses.replace(row, evidence_age=None, hooks="none")
+    down = dataclasses.replace(silent, pid=None, state="stopped")
+
+    assert "last heard nothing yet since it was started, it sends no hooks" in text_agent.agent(silent, HERE)
+    assert "last heard" not in text_agent.agent(down, HERE)
 
 
 @pytest.mark.parametrize("label", ["mode", "open loops", "session_id"])

@@ -35,6 +35,22 @@ def test_c28_a_task_whose_worker_met_an_overload_is_tried_soon_and_then_less_and
     assert works.states() == {"t1": "failed"}
 
 
+def test_c28_a_worker_that_ends_with_0_after_an_overloaded_turn_counts_no_more_than_one_that_ends_with_1() -> None:
+    """Some CLIs end with 0 either way (F-PROC-27); that the service had failed says nothing of the task (G60)."""
+    works = Works()
+    works.ask(tries=1)
+    for number in range(1, 4):
+        works.begins("t1")
+        name, incarnation = works.worker("t1").name, works.worker("t1").incarnation
+        works.tell(hook_of(name, incarnation, "stop-failure", error="overloaded", text="529"))
+        works.finishes("t1", 0, Outcome("failed", "the service is overloaded"))
+        task = works.task("t1")
+        assert (task.state, task.spared) == ("waiting", number)
+        assert "which does not count" in task.why
+        assert task.due is not None
+        works.wait(task.due - works.at + 1)
+
+
 def test_a_task_whose_worker_did_much_before_each_overload_waits_longer_each_time_as_well() -> None:
     """Each run begins anew, so what was done in it is no reason to be quick."""
     works = Works(boss(limits=LimitRules(overload_wait=20.0, wait_max=70.0)))

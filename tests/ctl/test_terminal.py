@@ -101,6 +101,39 @@ def test_attach_that_is_left_changes_nothing_and_says_nothing_more(tmux: Path, h
     assert b"do: " not in left
 
 
+def test_attach_that_meets_the_removal_of_its_agent_says_so_itself_and_leaves_tmux_no_word(
+    tmux: Path, home: Path, short_tmp: Path
+) -> None:
+    """The terminal is found, and gone before the client asks for it."""
+    real = shutil.which("tmux")
+    subprocess.run([str(real), "-S", tmux, "new-session", "-d", "-s", "another", "sleep 1000"], check=True)
+    first = short_tmp / "tmux"
+    removal = f'case "$*" in *attach-session*) {real} -S {tmux} kill-session -t =phx-docs;; esac'
+    first.write_text(f'#!/bin/sh\n{removal}\nexec {real} "$@"\n')
+    first.chmod(0o755)
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    env["PATH"] = f"{short_tmp}:{env['PATH']}"
+    typed = f"{shlex.quote(sys.executable)} -m phoenixd.ctl attach docs; echo code=$?; cat"
+    with on_a_terminal(["sh", "-c", typed], env) as (_, master):
+        said = read_until(master, b"code=4", 60).decode()
+    assert "docs has no terminal now" in said
+    assert "can't find" not in said
+
+
+def test_attach_whose_agent_is_removed_under_it_says_that_its_terminal_is_gone(tmux: Path, home: Path) -> None:
+    server = ["tmux", "-S", os.fspath(tmux)]
+    subprocess.run([*server, "new-session", "-d", "-s", "another", "sleep 1000"], check=True)
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    typed = f"{shlex.quote(sys.executable)} -m phoenixd.ctl attach docs; echo code=$?; cat"
+    with on_a_terminal(["sh", "-c", typed], env) as (_, master):
+        before = settings_of(master)
+        read_until(master, b"agent here", 60)
+        subprocess.run([*server, "kill-session", "-t", "=phx-docs"], check=True)
+        said = read_until(master, b"code=4", 60).decode()
+        assert settings_of(master) == before
+    assert "docs has no terminal now" in said
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_attach_that_is_ended_by_a_signal_ends_its_client_and_not_the_agent(
     tmux: Path, home: Path, number: signal.Signals

@@ -126,6 +126,31 @@ async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) ->
     await eventually(lambda: _nobody_is_left(place), 20, "the shims leave")
 
 
+@pytest.mark.parametrize("words", [("down",), ("down", "--agents")])
+async def test_down_where_nothing_runs_says_so_and_advises_no_start(place: Place, words: tuple[str, ...]) -> None:
+    assert (await place.ctl("run", "docs", "-d", "--", "sleep", "1000")).code == 0
+    await eventually(lambda: _runs(place), 20, "the agent runs")
+    assert (await place.ctl("down", "--agents")).code == 0
+    await eventually(lambda: _nobody_is_left(place), 20, "the shims leave")
+    late = await place.ctl(*words)
+    assert late.code == 7
+    assert "nothing runs: neither phoenixd nor an agent of its is there" in late.err
+    assert "phoenixctl up" not in late.err
+
+
+async def test_down_where_the_agents_alone_run_says_how_they_are_ended(place: Place) -> None:
+    assert (await place.ctl("run", "docs", "-d", "--", "sleep", "1000")).code == 0
+    await eventually(lambda: _runs(place), 20, "the agent runs")
+    assert (await place.ctl("down")).code == 0
+    late = await place.ctl("down")
+    assert late.code == 7
+    assert "Your agent runs on." in late.err
+    both = "phoenixctl up && phoenixctl down --agents"
+    assert late.err.rstrip().endswith(f"do: nothing, where the agents are to go on; to end them as well: {both}")
+    assert (await place.ctl("up")).code == 0
+    assert (await place.ctl("down", "--agents")).code == 0
+
+
 async def test_down_leaves_no_tmux_server_in_which_nothing_runs(place: Place) -> None:
     """It stayed for ever, with 0 agents, or with those that were stopped."""
     assert (await place.ctl("up")).code == 0

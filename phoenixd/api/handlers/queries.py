@@ -37,7 +37,7 @@ from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
 from phoenixd.core.seat.finding import as_shown, asking, is_other, known_as, meant, shown, was_removed
-from phoenixd.core.turns import is_judged
+from phoenixd.core.turns import has_breaker
 from phoenixd.ports.journal import Entry, StoredEntry
 
 EXPLAINED = 12
@@ -266,7 +266,7 @@ async def heartbeat_show(ask: Ask) -> Reply:
 
 async def list_breakers(ask: Ask) -> Reply:
     fleet, names = ask.service.fleet(), chosen(ask)
-    agents = [one for one in fleet.agents.values() if not is_other(fleet, one) and is_judged(one)]
+    agents = [one for one in fleet.agents.values() if not is_other(fleet, one) and has_breaker(one)]
     agents = [one for one in agents if names is None or shown(fleet, one) in names]
     agents = sorted((as_shown(fleet, one) for one in agents), key=lambda one: one.name)
     body = {"agents": [representation.breaker(one) for one in agents]}

@@ -18,7 +18,7 @@ from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import Row
 from phoenixd.core.question.render import title
 from phoenixd.core.sight import Attached, Cost, Words
-from phoenixd.core.turns import is_judged
+from phoenixd.core.turns import has_breaker
 from phoenixd.ports.processes import Leftovers
 
 LABEL_COLUMNS = 12
@@ -26,7 +26,7 @@ LEAST_WORDS = 40
 HOOKS = {
     "ok": "its hooks arrive",
     "missing": "its hooks are missing",
-    "none": "no hooks",
+    "none": "it sends no hooks",
     "lost": "its hooks do not arrive",
     "refused": "its hooks arrive, but not all",
 }
@@ -47,9 +47,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "
         "since": f"{ago(here.now - row.since)} ({here.clock(row.since)})",
         "due": f"in {ago(row.due)}" if row.due is not None else "",
         "run": ", ".join(run),
-        "evidence": f"none in this run, {HOOKS[row.hooks]}"
-        if row.evidence_age is None
-        else f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}",
+        "last heard": _last_heard(row),
         "session": row.session_id or "none yet",
         "doing": f"{call(row.doing)} (for {ago(here.now - row.doing.since_wall)})"
         if row.doing is not None
@@ -82,6 +80,13 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "
     for label, text in told.items():
         lines += _labelled(label, text, here)
     return page([*lines, "", next_commands([row], here)])
+
+
+def _last_heard(row: Row) -> str:
+    """When it last gave a sign of life; empty where nothing runs that could give one."""
+    if row.evidence_age is not None:
+        return f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}"
+    return f"nothing yet since it was started, {HOOKS[row.hooks]}" if row.pid is not None else ""
 
 
 def _muted(row: Row, here: Page) -> str:
@@ -237,7 +242,7 @@ def no_breaker(told: Agent) -> tuple[str, str] | None:
     if first is not None:
         said = f"{name} has its turns in the sequence of {first}, and is judged with it"
         return said, f"phoenixctl breaker show {first}"
-    if not is_judged(told):
+    if not has_breaker(told):
         return f"{name} is no loop, and its turns are not judged (breaker.per_turn)", f"phoenixctl status {name}"
     return None
 

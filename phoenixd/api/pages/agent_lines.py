@@ -60,9 +60,12 @@ def table(rows: Sequence[Row], here: Page) -> list[str]:
 def fine(rows: Sequence[Seen], here: Page) -> list[str]:
     """The agents that are fine: how many, and their names where all fit on the line."""
     told: list[tuple[str, str, str]] = []
-    for group in FINE:
-        members = [row for row in rows if row.group == group]
-        if members:
+    for group, is_begun in ((group, begun) for group in FINE for begun in (False, True)):
+        # A first start heals nothing, and works at nothing yet.
+        members = [row for row in rows if row.group == group and (row.state == "starting") is not is_begun]
+        if members and not is_begun:
+            told.append((SIGNS[group], f"{len(members)} starting", ", ".join(row.name for row in members)))
+        elif members:
             said = f"{len(members)} {WORDS[group]}{_resting_note(members, here) if group == 'resting' else ''}"
             told.append((SIGNS[group], said, ", ".join(row.name for row in members)))
     if all(len(said) + len(names) + 4 <= here.width for _, said, names in told):

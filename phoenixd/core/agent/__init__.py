@@ -11,7 +11,7 @@ from phoenixd.core.agent.state import Desired, Live, Outage, Parked, Running, St
 from phoenixd.core.armed_answer import Armed
 from phoenixd.core.behind.world import Finding
 from phoenixd.core.breaker import Breaker, Closed
-from phoenixd.core.iteration import Iteration, Turn
+from phoenixd.core.iteration import Iteration, Recycled, Turn
 from phoenixd.core.limits.state import UNLIMITED, Limits, Parking
 from phoenixd.core.merit import Record
 from phoenixd.core.meter.reading import Meter
@@ -67,6 +67,8 @@ class Agent:
     turns: tuple[Turn, ...] = ()
     """Of a resident that is judged by the turn: the one that is open, and those whose work is being measured."""
     turns_begun: int = 0
+    recycled: Recycled | None = None
+    """Of its runs that asked to be recycled; None where none of them was judged. Of a seat all generations have one."""
     begun: tuple[Instant, ...] = ()
     """When its newest iterations began, as many as its limit for an hour asks for."""
     removing: bool = False

@@ -183,6 +183,8 @@ class LastExit:
     """What stood in the way of its start; empty where it was executed."""
     ordered: str = ""
     """Why phoenixd ended it, in words, where that end was an order and no failure; empty: it ended by itself."""
+    shown: str = ""
+    """What its terminal showed last, where it ended before anything was heard of it. For people; nothing goes by it."""
 
     @property
     def told(self) -> str:

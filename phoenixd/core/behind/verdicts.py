@@ -31,7 +31,7 @@ from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import RECOVER, close_items, open_item, quarantine
 from phoenixd.core.turn import liveness
-from phoenixd.core.turns import is_judged
+from phoenixd.core.turns import has_breaker
 
 OPENS = ("prompt-submit", "tool-start", "tool-end", "tool-failure")
 """Hooks of a main thread after which its turn is open."""
@@ -210,7 +210,7 @@ class _Case:
         if (given_up := self.given_up) is not None and not is_known:
             quarantined = Quarantined(given_up.cause, given_up.counted, given_up.misdeclared, given_up.refused)
             return self._quarantined(base, quarantined, f"it had been given up ({given_up.cause})")
-        if isinstance(breaker, Open) and not is_known and is_judged(base):
+        if isinstance(breaker, Open) and not is_known and has_breaker(base):
             why = f"the breaker is open: {breaker.reason}"
             return self._quarantined(base, Quarantined(why), why)
         if self.is_up_to_date and base.desired is Desired.RUNNING:

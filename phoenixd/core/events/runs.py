@@ -111,6 +111,8 @@ class AgentExited:
     """What had ended its newest turn, where only the end of its transcript tells it, and the run was over by then."""
     left: bool = False
     """Whether a person left the session, as its terminal shows where no hook tells it."""
+    shown: str = ""
+    """What its terminal shows last, where it ended before anything was heard of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from phoenixd.core.handoff.state import Handoff, Step, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.recycling import rules as recycling
 from phoenixd.core.resonance import restoring
 
 MOST_ROLLBACKS = 2
@@ -72,7 +73,7 @@ def _due(holder: Agent, last: Handoff | None) -> tuple[tuple[Trigger, str], ...]
     if has_ended and end is not None and holder.spec.project is not None:
         if meter.full:
             asked.append(("full", meter.full))
-        if restart.is_recycling(end):
+        if restart.is_recycling(end) and not recycling.is_weighed(holder):
             asked.append(("recycle", f"{end.text}: it asks to be recycled"))
     return tuple(asked)
 

@@ -20,7 +20,7 @@ from phoenixd.core import (
 )
 from phoenixd.core.actions import Alert, Fence, Release
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import Waiting
+from phoenixd.core.agent.activity import Activity, Waiting
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.state import (
     Afterwards,
@@ -45,6 +45,7 @@ from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.meter import dead_end
 from phoenixd.core.moment import Moment, measured
 from phoenixd.core.question import leftover
+from phoenixd.core.recycling import rules as recycling
 from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.transitions import FAILED_TURN, enter, keep, park, quarantine
@@ -106,7 +107,7 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     end = LastExit(
         event.incarnation, code, signal, cause, _lived(run, event, now), at_wall, len(event.killed),
         left=run.left or event.left,
-        oom=oom, note=note, full_disks=event.full_disks,
+        oom=oom, note=note, full_disks=event.full_disks, shown=event.shown,
     )  # fmt: skip
     return ended(agent, end, now, event.failed)
 
@@ -299,10 +300,12 @@ def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now
         return productive.give_up(closed, now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
-    return _judge(closed, end, parked, refused, now)
+    return _judge(closed, state.activity, end, parked, refused, now)
 
 
-def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | None, now: Moment) -> Decision:
+def _judge(
+    agent: Agent, activity: Activity, end: LastExit, parked: Parking | None, refused: str | None, now: Moment
+) -> Decision:
     verdict = restart.judge_death(agent, end, now)
     if refused is not None and isinstance(verdict, restart.TryAgain):
         # Only a person can fix it, and each further start would be refused alike.
@@ -347,6 +350,8 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             again = replace(due, reason=f"{due.reason}, {waits}", readings=readings)
             if agent.record.is_steady:
                 again = replace(again, actions=(*again.actions, productive.steady_alert(agent)))
-            return productive.order_weighing(agent, again) if weighed else again
+            if weighed:
+                return productive.order_weighing(agent, again)
+            return recycling.weigh(again, agent, end, activity, now) if recycling.is_judged(agent, end) else again
         case _:
             assert_never(verdict)

@@ -17,6 +17,7 @@ from phoenixd.core.declarations import declared
 from phoenixd.core.events.orders import RestartRequested
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
+from phoenixd.core.recycling import rules as recycling
 from phoenixd.core.rules import RestartPolicy
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.names import generation_name
@@ -68,8 +69,9 @@ def succeed(fleet: Fleet, name: str, now: Moment) -> Passed:
     # Sessions that fill in their first turn are counted over generations, or one would follow another for ever.
     in_a_row = max(before.dead_ends, after.dead_ends)
     holder = replace(after, spec=spec, desired=before.desired, dead_ends=in_a_row)
+    holder, measures = recycling.passed_on(before, holder)
     why = f"it holds the seat {seat.name} from now on, as generation {passed.generation}"
-    return _passed(put(found, Decision(holder, (taking(holder),), why, weight="story"), now))
+    return _passed(put(found, Decision(holder, (taking(holder), *measures), why, weight="story"), now))
 
 
 def retire(fleet: Fleet, name: str, generation: int, now: Moment, why: str = "") -> Passed:

@@ -68,7 +68,7 @@ def judge(
         return Verdict("canceled", f"its worker {task.agent} was stopped by an order")
     if end is None:
         return _once_more(task, "its worker could not be started")
-    if end.code == 0 and end.cause == "exit":
+    if end.code == 0 and end.cause == "exit" and not (end.limited and outcome.stop == "failed"):
         return _finished(task, outcome)
     if end.code is None and end.signal is None and outcome.stop == "done":
         # What sticks in the kernel can keep back the record of an end that was well; the transcript has its answer.

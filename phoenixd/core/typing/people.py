@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 QUIET = 5.0
-"""Seconds without a key after which a person at the terminal has stopped typing."""
+"""Seconds without a key after which a person at the terminal has stopped typing; attaching is taken for a key, for who
+sits down is about to type."""
 ATTENDED = 60.0
 """Seconds without a key after which nobody sits at the terminal any more."""
 
