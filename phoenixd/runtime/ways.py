@@ -93,13 +93,13 @@ class Ways:
         late = unheard(self._fleet(), name, self._teller.offered(name))
         if way.failures:
             # One shows whether it works again: then it tells the others.
-            late = Unheard(late.alerts[:1])
+            late = Unheard(late.alerts[:1], is_more=late.is_more)
         else:
-            way.behind = False
+            way.behind = late.is_more
         if late.alerts:
             self._teller.tell_late(name, late)
         else:
-            way.behind = False
+            way.behind = late.is_more
 
 
 async def new_ways(journal: Journal, ways: Mapping[str, str]) -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.events.orders import MuteRequested, UnmuteRequested
 from phoenixd.core.unheard import FIRST_PAUSE, MOST, Numbered, Unheard
 from phoenixd.errors import JournalFailed
 from phoenixd.runtime.ways import Ways, new_ways, remember_ways
@@ -129,6 +130,21 @@ async def test_what_is_over_before_its_way_works_again_is_not_told(story: Story)
     story.tell(TroubleGone("a", "brief"))
     way.works = True
     assert await way.look_after(2 * FIRST_PAUSE) == []
+
+
+async def test_what_waits_for_its_way_when_its_agent_is_muted_is_told_by_it_once_the_mute_is_over(story: Story) -> None:
+    way = Way(story)
+    way.works = False
+    lost = way.raises("brief")
+    way.works = True
+    story.tell(MuteRequested("a", 3 * FIRST_PAUSE, "ada"))
+    assert await way.look_after(2 * FIRST_PAUSE) == []
+    story.tell(TroubleSeen(None, "doctor", "it is told by this way"))
+    way.answers(((None, story.fleet.alerts[0].id),))
+    assert way.late == []
+    story.tell(UnmuteRequested("a", "ada"))
+    assert await way.look_after(60.0) == [(lost,)]
+    assert await way.look_after(60.0) == []
 
 
 async def test_a_way_that_has_others_to_tell_yet_is_given_no_more_until_it_is_at_rest(story: Story) -> None:
