@@ -54,6 +54,7 @@ class Way:
         self.late: list[tuple[int, ...]] = []
         self.held: list[int] = []
         self.given: set[int] = set()
+        self.refuses: set[int] = set()
         self.waiting = Ways(lambda: story.fleet, lambda: story.at, story.tell, self)
 
     @property
@@ -78,9 +79,10 @@ class Way:
     def answers(self, tells: tuple[Numbered, ...]) -> None:
         numbers = {number for _, number in tells}
         self.given |= numbers
-        if not self.works:
+        works = self.works and tells[0][1] not in self.refuses
+        if not works:
             self.given -= numbers
-        self.waiting.hear("webhook", tells, None if self.works else "status 503")
+        self.waiting.hear("webhook", tells, None if works else "status 503")
 
     def raises(self, kind: str, agent: str = "a") -> int:
         """An alert is raised, and the way is given it as ever."""
@@ -109,7 +111,7 @@ async def test_what_a_way_could_not_tell_is_told_by_it_once_it_works_again(story
     assert await way.look_after(2) == [(first,)], "one is enough to see whether it works"
     way.works = True
     assert await way.look_after(FIRST_PAUSE) == [], "and then less often"
-    assert await way.look_after(FIRST_PAUSE) == [(first,), (second,)]
+    assert await way.look_after(FIRST_PAUSE) == [(second,), (first,)], "the one that was not tried, and then the others"
     assert await way.look_after(10 * FIRST_PAUSE) == []
     assert [one.waits for one in story.agent.alerts] == [(), ()]
 
@@ -121,6 +123,37 @@ async def test_an_alert_that_is_told_shows_that_the_way_works_again(story: Story
     way.works = True
     way.raises("state")
     assert way.late == [(lost,)]
+
+
+async def test_an_alert_that_its_way_always_refuses_is_in_the_way_of_no_other_after_an_outage(story: Story) -> None:
+    """Its words are an agent's, and what reads the web hook's messages may refuse them."""
+    way = Way(story)
+    way.works = False
+    bad = way.raises("brief")
+    others = {way.raises("state"), way.raises("port held")}
+    way.works, way.refuses = True, {bad}
+    for _ in range(6):
+        await way.look_after(FIRST_PAUSE)
+    assert others <= way.given
+    assert {one.id for one in story.agent.alerts if one.waits} == {bad}
+
+
+async def test_an_alert_that_its_way_always_refuses_is_not_tried_with_each_other_that_is_told(story: Story) -> None:
+    """A program that tells it and then ends with an error would say it again and again to a person who sleeps."""
+    way = Way(story)
+    way.refuses = {bad := way.raises("brief") + 1}
+    assert way.raises("state") == bad
+    tries = 0
+    for _ in range(24 * 4):
+        way.raises("port held")
+        tries += sum(late.count(bad) for late in way.late)
+        tries += sum(late.count(bad) for late in await way.look_after(900.0))
+        way.late.clear()
+        story.tell(TroubleGone("a", "port held"))
+    assert 20 < tries < 40
+    way.refuses.clear()
+    late = [one for _ in range(61) for one in await way.look_after(60.0)]
+    assert late == [(bad,)]
 
 
 async def test_what_is_over_before_its_way_works_again_is_not_told(story: Story) -> None:
