@@ -16,7 +16,7 @@ import structlog
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import is_its_own
 from phoenixd.core.events.runs import AgentExited
-from phoenixd.documents.incident import as_left, last_paragraph
+from phoenixd.documents.incident import as_left, last_paragraph, of_last_run
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports import Sink
 
@@ -77,7 +77,8 @@ class PartingWords:
         try:
             with anyio.move_on_after(self._patience):
                 screen = await self._panes.capture(ended.agent)
-                return last_paragraph(as_left(screen, ended.agent), lambda text: self._clean(ended.agent, text))
+                left = of_last_run(as_left(screen, ended.agent), ended.agent)
+                return last_paragraph(left, lambda text: self._clean(ended.agent, text))
         except TerminalFailed as failure:
             log.warning("end_without_screen", agent=ended.agent, reason=failure.message)
         return ""

@@ -90,6 +90,16 @@ async def test_no_terminal_is_read_where_the_agent_was_heard_of_or_tells_nothing
     assert (heard.looks, program.looks, well.looks) == (0, 0, 0)
 
 
+async def test_what_an_earlier_run_left_above_is_not_told_as_this_ones_words() -> None:
+    house = House("no network\n\nphoenixd: a ended with exit status 1 at 2026-11-30T00:00:00.123Z.\n", Story(claude()))
+    house.story.start()
+    house.story.started()
+    house.story.pass_over(2)
+    await house.ends()
+    assert house.story.agent.last_exit is not None
+    assert house.story.agent.last_exit.shown == ""
+
+
 async def test_what_a_terminal_shows_is_one_bounded_line_without_secrets_and_decides_nothing() -> None:
     shows = f"drawn\n.....\n\x1b]0;x\x07the key hunter2 is refused\n{'word ' * 100}"
     house, plain = House(shows, Story(claude())), House(None, Story(claude()))
