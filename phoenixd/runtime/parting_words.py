@@ -22,6 +22,8 @@ from phoenixd.ports import Sink
 
 PATIENCE = 0.5
 """Seconds for which an end is kept back at most."""
+AT_ONCE = 8
+"""Terminals that are read at once: each takes a process and some descriptors, and all agents may die in one moment."""
 
 log = structlog.get_logger()
 
@@ -48,6 +50,7 @@ class PartingWords:
         """clean: takes the secrets of an agent out of a text."""
         self._find, self._tell, self._panes, self._clean = find, tell, panes, clean
         self._patience = patience
+        self._places = anyio.CapacityLimiter(AT_ONCE)
         self._under_way: set[tuple[str, str]] = set()
 
     def may_be(self, ended: AgentExited) -> bool:
@@ -76,7 +79,8 @@ class PartingWords:
     async def _shown(self, ended: AgentExited) -> str:
         try:
             with anyio.move_on_after(self._patience):
-                screen = await self._panes.capture(ended.agent)
+                async with self._places:
+                    screen = await self._panes.capture(ended.agent)
                 left = of_last_run(as_left(screen, ended.agent), ended.agent)
                 return last_paragraph(left, lambda text: self._clean(ended.agent, text))
         except TerminalFailed as failure:
