@@ -38,7 +38,8 @@ Numbered = tuple[str | None, int]
 class Unheard:
     """What a way tells now. counted: those that the last one counts, and that are not told one by one.
 
-    is_more: others wait for the end of a mute, which is no event of theirs: somebody has to look again.
+    is_more: others wait for the end of a mute, or are of questions that may be asked after all. Neither is a new alert:
+    somebody has to look again.
     """
 
     alerts: tuple[Alert, ...] = ()
@@ -58,7 +59,10 @@ def unheard(fleet: Fleet, way: str, offered: Collection[int] = ()) -> Unheard:
     told, more = found[:MOST], found[MOST:]
     if more:
         told[-1] = replace(told[-1], text=f"{told[-1].text} ({len(more)} more stand: phoenixctl inbox)")
-    return Unheard(tuple(told), tuple((one.agent, one.id) for one in more), len(waiting) > len(told) + len(more))
+    is_more = len(waiting) > len(found) or any(
+        way in one.waits and one.id not in offered for agent in fleet.agents.values() for one in alerts.unsure(agent)
+    )
+    return Unheard(tuple(told), tuple((one.agent, one.id) for one in more), is_more)
 
 
 def pause(failures: int) -> float:
