@@ -23,7 +23,8 @@ async def test_a_daemon_that_has_no_descriptor_left_is_told_so_as_of_any_tmux_th
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     before = len(os.listdir("/proc/self/fd"))
-    with monkeypatch.context() as patched, pytest.raises(TerminalFailed, match="Too many open files"):
+    with monkeypatch.context() as patched:
         patched.setattr(module, name, fails)
-        await call(["true"], {}, 5.0)
+        with pytest.raises(TerminalFailed, match="Too many open files"):
+            await call(["true"], {}, 5.0)
     assert len(os.listdir("/proc/self/fd")) == before
