@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import structlog
 
-from phoenixd.core.events.fleet import AlertsTold
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events.fleet import AlertsTold, WaysBegun
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Instant
 from phoenixd.core.unheard import Numbered, Unheard, numbers, pause, unheard
@@ -144,26 +145,32 @@ class Ways:
             self._teller.tell_late(name, late)
 
 
-async def new_ways(journal: Journal, ways: Mapping[str, str]) -> frozenset[str]:
-    """Those of these ways that are new, by name, as they are now.
+Ask = Callable[[WaysBegun], Awaitable[Refusal | None]]
+"""Has an event be decided on; why it was refused, None once what follows from it is saved."""
 
-    ways: what tells each from another of its name. Where an older version remembered nothing, none is taken for new:
-    people would be told twice.
+
+async def begin_new(journal: Journal, ways: Mapping[str, str], stood: frozenset[int], ask: Ask) -> None:
+    """Have what stood at the start wait for those of these ways that are new, and then none of them be new.
+
+    ways: what tells each from another of its name. Where the journal cannot tell what an earlier daemon had, or that
+    it waits is not saved, the next daemon finds them new.
     """
     try:
         kept = await journal.recall(KEY)
-    except JournalFailed as failure:
-        log.warning("ways_unknown", reason=failure.message)
-        return frozenset()
-    known = json.loads(kept) if kept is not None else ways
-    return frozenset(name for name, mark in ways.items() if known.get(name) != mark)
-
-
-async def remember_ways(journal: Journal, ways: Mapping[str, str]) -> None:
-    """Have none of them be new from now on: what stands waits for each, and that is saved."""
-    try:
-        kept = await journal.recall(KEY)
-        if kept is None or json.loads(kept) != ways:
+        new = _new(kept, ways)
+        refusal = await ask(WaysBegun(tuple(sorted(new)), stood)) if new else None
+        if refusal is not None:
+            log.warning("ways_not_begun", reason=refusal.message)
+        elif kept is None or json.loads(kept) != ways:
             await journal.remember(KEY, json.dumps(ways))
     except JournalFailed as failure:
         log.warning("ways_not_remembered", reason=failure.message)
+
+
+def _new(kept: str | None, ways: Mapping[str, str]) -> frozenset[str]:
+    """The names of the ways that are new. kept: those that an earlier daemon had.
+
+    Where an older version remembered nothing, none is taken for new: people would be told twice.
+    """
+    known = json.loads(kept) if kept is not None else ways
+    return frozenset(name for name, mark in ways.items() if known.get(name) != mark)

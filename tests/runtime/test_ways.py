@@ -7,43 +7,70 @@ from typing import Any, cast
 
 import pytest
 
-from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen, WaysBegun
 from phoenixd.core.events.orders import MuteRequested, UnmuteRequested
 from phoenixd.core.unheard import FIRST_PAUSE, MOST, Numbered, Unheard
 from phoenixd.errors import JournalFailed
-from phoenixd.runtime.ways import Ways, new_ways, remember_ways
+from phoenixd.runtime.ways import Ways, begin_new
 from tests.core.story import Story
 from tests.core.test_unheard import by_ways, killed
 from tests.runtime.test_boots import Kept
 
 
+class Daemon:
+    """The next daemon finds what stands, and hears which ways are new. refusal: its journal fails."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+        self.refusal: Refusal | None = None
+
+    async def finds_new(self, **ways: str) -> tuple[str, ...]:
+        found: list[WaysBegun] = []
+
+        async def ask(event: WaysBegun) -> Refusal | None:
+            found.append(event)
+            return self.refusal
+
+        await begin_new(cast(Any, self.kept), ways, frozenset({7}), ask)
+        assert all(one.stood == {7} for one in found)
+        return tuple(name for one in found for name in one.new)
+
+
 async def test_a_way_is_new_once_and_again_where_it_leads_elsewhere() -> None:
-    kept = cast(Any, Kept())
-    for ways, new in (
-        ({}, set()),
-        ({"command": "a"}, {"command"}),
-        ({"command": "a"}, set()),
-        ({"command": "b", "webhook": "c"}, {"command", "webhook"}),
-        ({"webhook": "c"}, set()),
-        ({"command": "b", "webhook": "c"}, {"command"}),
-    ):
-        assert await new_ways(kept, ways) == new
-        assert await new_ways(kept, ways) == new, "until that is saved for which it is new"
-        await remember_ways(kept, ways)
+    daemon = Daemon(Kept(alert_ways="{}"))
+    assert await daemon.finds_new() == ()
+    assert await daemon.finds_new(command="a") == ("command",)
+    assert await daemon.finds_new(command="a") == ()
+    assert await daemon.finds_new(command="b", webhook="c") == ("command", "webhook")
+    assert await daemon.finds_new(webhook="c") == ()
+    assert await daemon.finds_new(command="b", webhook="c") == ("command",)
+
+
+async def test_a_way_is_new_until_it_is_saved_that_what_stood_waits_for_it() -> None:
+    daemon = Daemon(Kept(alert_ways="{}"))
+    daemon.refusal = Refusal("conflict", "the journal fails", "phoenixctl doctor")
+    assert await daemon.finds_new(command="a") == ("command",)
+    daemon.refusal = None
+    assert await daemon.finds_new(command="a") == ("command",)
+    assert await daemon.finds_new(command="a") == ()
 
 
 async def test_where_nothing_was_remembered_no_way_is_taken_for_new() -> None:
     """An older version did not remember them, and has told by them all the same."""
-    assert await new_ways(cast(Any, Kept()), {"command": "a"}) == set()
+    daemon = Daemon(Kept())
+    assert await daemon.finds_new(command="a") == ()
+    assert await daemon.finds_new(command="a", webhook="b") == ("webhook",)
 
 
-async def test_where_the_journal_cannot_tell_nobody_is_told_twice() -> None:
+async def test_where_the_journal_cannot_tell_nobody_is_told_twice_and_a_new_way_is_new_for_the_next_daemon() -> None:
     class Broken(Kept):
         async def recall(self, key: str) -> str | None:
             raise JournalFailed("no")
 
-    assert await new_ways(cast(Any, Broken()), {"command": "a"}) == set()
-    await remember_ways(cast(Any, Broken()), {"command": "a"})
+    kept = Broken(alert_ways="{}")
+    assert await Daemon(kept).finds_new(command="a") == ()
+    assert kept == {"alert_ways": "{}"}
 
 
 class Way:
