@@ -42,13 +42,13 @@ class Teller(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """An alert that a way could not tell, for good, in so many spells: between two of them it has told others.
+    """An alert that a way could not tell, for good. times: how often, but where it has told nothing in between.
 
-    spell: the newest one; due: what a way that tells others refuses again and again is not tried again before that.
+    told: how much it had told by the newest time. due: what it refuses again and again is not tried before that.
     """
 
-    spells: int
-    spell: int
+    times: int
+    told: int
     due: Instant
 
 
@@ -56,19 +56,19 @@ class _Refused:
 class _Way:
     """behind: something may stand that it has not told. failures: since it last told something; due: the next try.
 
-    spell: how often it has told something. tried: what it was tried with, by numbers, since it fails.
+    told: how often it has told something. tried: what it was tried with, by numbers, since it fails.
     """
 
     behind: bool = False
     failures: int = 0
     due: Instant = 0.0
-    spell: int = 0
+    told: int = 0
     tried: set[int] = field(default_factory=set)
     refused: dict[int, _Refused] = field(default_factory=dict)
 
     def tells(self, told: tuple[Numbered, ...]) -> None:
         self.failures, self.due = 0, 0.0
-        self.spell += 1
+        self.told += 1
         self.tried.clear()
         for _, number in told:
             self.refused.pop(number, None)
@@ -79,8 +79,8 @@ class _Way:
             self.behind = True
             self.tried.add(number)
             known = self.refused.get(number, _Refused(0, -1, 0.0))
-            spells = known.spells + (known.spell != self.spell)
-            self.refused[number] = _Refused(spells, self.spell, at + pause(spells - 1) if spells > 1 else at)
+            times = known.times + (known.told != self.told)
+            self.refused[number] = _Refused(times, self.told, at + pause(times - 1) if times > 1 else at)
         if at >= self.due:
             self.failures += 1
             self.due = at + pause(self.failures)
@@ -136,7 +136,7 @@ class Ways:
         late = unheard(fleet, name, given | way.tried if way.failures else given)
         if way.failures:
             if not late.alerts:
-                # Each was tried once: the first one begins anew. So one that is always refused is in nobody's way.
+                # Each was tried once: the first one begins again. So one that is always refused holds up no other.
                 way.tried.clear()
                 late = unheard(fleet, name, given)
             late = Unheard(late.alerts[:1], is_more=late.is_more)
