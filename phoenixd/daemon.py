@@ -18,7 +18,7 @@ from phoenixd import __version__, log_file, logs, runs, signals
 from phoenixd.config import Configuration, load_configuration
 from phoenixd.config.seats import require_known
 from phoenixd.core import unheard
-from phoenixd.core.events.fleet import TroubleGone, TroubleSeen, WaysBegun
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.directories import (
     CONFIGURATION_POINTER,
     STATE_POINTER,
@@ -42,7 +42,7 @@ from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
 from phoenixd.runtime.reloads import Reloads
 from phoenixd.runtime.supervisor import Supervisor
-from phoenixd.runtime.ways import new_ways, remember_ways
+from phoenixd.runtime.ways import begin_new
 from phoenixd.runtime.world import face
 from phoenixd.wiring.closing import Ending, dismiss
 from phoenixd.wiring.order import compose
@@ -203,9 +203,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     daemon.publisher.hear_rest(supervisor.everybody())
     tasks.start_soon(recall, ground.journal, supervisor.everybody(), hands.sights.opens)
     # What the start itself has told goes every way by now, and what it found to be over is not told as if it stood.
-    if new := await new_ways(ground.journal, daemon.notifier.ways):
-        await supervisor.ask(WaysBegun(tuple(sorted(new)), stood))
-    await remember_ways(ground.journal, daemon.notifier.ways)
+    await begin_new(ground.journal, daemon.notifier.ways, stood, supervisor.ask)
     daemon.ways.begin()
     await tasks.start(serve_api, daemon)
     agents = len(supervisor.fleet.agents)

@@ -19,6 +19,7 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import AlertsTold, WaysBegun
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
+from phoenixd.core.mutes.state import key_of
 from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.seat import finding
 
@@ -35,24 +36,33 @@ Numbered = tuple[str | None, int]
 
 @dataclass(frozen=True, slots=True)
 class Unheard:
-    """What a way tells now. counted: those that the last one counts, and that are not told one by one."""
+    """What a way tells now. counted: those that the last one counts, and that are not told one by one.
+
+    is_more: others wait for the end of a mute, or are of questions that may be asked after all. Neither is a new alert:
+    somebody has to look again.
+    """
 
     alerts: tuple[Alert, ...] = ()
     counted: tuple[Numbered, ...] = ()
+    is_more: bool = False
 
 
 def unheard(fleet: Fleet, way: str, offered: Collection[int] = ()) -> Unheard:
     """What stands and waits for this way: what needs a person first, the oldest before the others.
 
-    offered: the numbers of those that it was given already. What a mute holds back, and what somebody has seen, is left
-    out. The last one tells how many more there are.
+    offered: the numbers of those that it was given already. What a mute holds back, whether that began before the alert
+    or after it, and what somebody has seen, is left out. The last one tells how many more there are.
     """
-    found = [word for one, word in _standing(fleet) if way in one.waits and one.id not in offered]
+    waiting = [word for one, word in _standing(fleet) if way in one.waits and one.id not in offered]
+    found = [word for word in waiting if not word.held]
     found.sort(key=lambda one: (not alert_kinds.of(one.kind).needs_person, one.raised_wall, one.id))
     told, more = found[:MOST], found[MOST:]
     if more:
         told[-1] = replace(told[-1], text=f"{told[-1].text} ({len(more)} more stand: phoenixctl inbox)")
-    return Unheard(tuple(told), tuple((one.agent, one.id) for one in more))
+    is_more = len(waiting) > len(found) or any(
+        way in one.waits and one.id not in offered for agent in fleet.agents.values() for one in alerts.unsure(agent)
+    )
+    return Unheard(tuple(told), tuple((one.agent, one.id) for one in more), is_more)
 
 
 def pause(failures: int) -> float:
@@ -132,22 +142,23 @@ def _named(fleet: Fleet, name: str) -> tuple[Agent, ...]:
 def _standing(fleet: Fleet) -> Iterator[tuple[StandingAlert, Alert]]:
     for one in fleet.alerts:
         if _is_told(one):
-            yield one, _word(None, one, answerable=False)
+            yield one, _word(None, one, answerable=False, muted=False)
     for agent in fleet.agents.values():
         if not agent.alerts:
             continue
         reached = {item.id for item in agent.items if is_reachable(item)}
+        muted = key_of(agent.spec) in fleet.mutes
         for one in agent.alerts:
             if _is_told(one):
-                yield one, _word(finding.shown(fleet, agent), one, answerable=one.id in reached)
+                yield one, _word(finding.shown(fleet, agent), one, answerable=one.id in reached, muted=muted)
 
 
 def _is_told(one: StandingAlert) -> bool:
     return not one.held and one.ack is None and alert_kinds.of(one.kind).is_told
 
 
-def _word(name: str | None, one: StandingAlert, *, answerable: bool) -> Alert:
+def _word(name: str | None, one: StandingAlert, *, answerable: bool, muted: bool) -> Alert:
     return Alert(
         name, one.kind, one.text, one.id, one.raised_wall, one.watched, answerable=answerable, about=one.about,
-        gist=one.gist,
+        gist=one.gist, held=muted and not alert_kinds.of(one.kind).is_ours,
     )  # fmt: skip

@@ -16,12 +16,14 @@ import structlog
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import is_its_own
 from phoenixd.core.events.runs import AgentExited
-from phoenixd.documents.incident import as_left, last_paragraph
+from phoenixd.documents.incident import as_left, last_paragraph, of_last_run
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports import Sink
 
 PATIENCE = 0.5
 """Seconds for which an end is kept back at most."""
+AT_ONCE = 8
+"""Terminals that are read at once: each takes a process and some descriptors, and all agents may die in one moment."""
 
 log = structlog.get_logger()
 
@@ -48,6 +50,7 @@ class PartingWords:
         """clean: takes the secrets of an agent out of a text."""
         self._find, self._tell, self._panes, self._clean = find, tell, panes, clean
         self._patience = patience
+        self._places = anyio.CapacityLimiter(AT_ONCE)
         self._under_way: set[tuple[str, str]] = set()
 
     def may_be(self, ended: AgentExited) -> bool:
@@ -76,8 +79,10 @@ class PartingWords:
     async def _shown(self, ended: AgentExited) -> str:
         try:
             with anyio.move_on_after(self._patience):
-                screen = await self._panes.capture(ended.agent)
-                return last_paragraph(as_left(screen, ended.agent), lambda text: self._clean(ended.agent, text))
+                async with self._places:
+                    screen = await self._panes.capture(ended.agent)
+                left = of_last_run(as_left(screen, ended.agent), ended.agent)
+                return last_paragraph(left, lambda text: self._clean(ended.agent, text))
         except TerminalFailed as failure:
             log.warning("end_without_screen", agent=ended.agent, reason=failure.message)
         return ""

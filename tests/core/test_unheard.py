@@ -11,8 +11,9 @@ from phoenixd.core.agent.standing import Ack, StandingAlert
 from phoenixd.core.events.fleet import AlertsTold, TroubleGone, TroubleSeen, WaysBegun
 from phoenixd.core.events.orders import MuteRequested, UnmuteRequested
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.unheard import LONGEST_PAUSE, MOST, numbers, pause, unheard
+from phoenixd.core.unheard import LONGEST_PAUSE, MOST, Unheard, numbers, pause, unheard
 from tests.core.story import Story, claude
+from tests.core.test_touched_dialogs import keys
 from tests.journaled import dump_agent, load_agent
 
 WAYS = ("command", "webhook")
@@ -136,6 +137,31 @@ def test_an_alert_of_a_version_that_noted_no_ways_was_told_by_all() -> None:
     older = load_agent(stored.replace(noted := ', "waits": ["command", "webhook"]', ""))
     assert noted in stored
     assert older.alerts[0].waits == ()
+
+
+def test_what_waits_of_a_question_in_doubt_is_looked_for_again_as_what_waits_for_a_mutes_end() -> None:
+    """If its dialog is drawn late it stands again without a word: its way has to be asked again by itself."""
+    story = by_ways("webhook")
+    story.screen = "working"
+    story.hook("permission-request", tool="Bash", text="make", held=True, seq=1)
+    (asked,) = story.agent.alerts
+    assert not unheard(story.fleet, "webhook").is_more
+    story.wait(0.05)
+    keys(story)
+    story.wait(0.6)
+    assert story.agent.alerts == ()
+    found = unheard(story.fleet, "webhook")
+    assert (found.alerts, found.is_more) == ((), True)
+    assert not unheard(story.fleet, "webhook", {asked.id}).is_more, "it has been given that already"
+    assert not unheard(story.fleet, "command").is_more
+
+    story.screen = "permission"
+    story.wait(0.3)
+    assert waits(story, "webhook") == [asked.id]
+    story.tell(MuteRequested("a", 60.0, "ada"))
+    assert unheard(story.fleet, "webhook") == Unheard(is_more=True)
+    story.tell(UnmuteRequested("a", "ada"))
+    assert waits(story, "webhook") == [asked.id]
 
 
 @pytest.mark.parametrize(("failures", "seconds"), [(1, 300.0), (2, 600.0), (4, 2400.0), (5, 3600.0), (10_000, 3600.0)])

@@ -11,7 +11,15 @@ import pytest
 
 from phoenixd.core.agent.run import Incident
 from phoenixd.documents import incident
-from phoenixd.documents.incident import LINE_LIMIT, LINES, as_left, incident_sentence, screen_lines
+from phoenixd.documents.incident import (
+    LINE_LIMIT,
+    LINES,
+    as_left,
+    incident_sentence,
+    last_paragraph,
+    of_last_run,
+    screen_lines,
+)
 from phoenixd.documents.redact import redact
 
 SHIM = Path(incident.__file__).parents[1] / "shim"
@@ -56,3 +64,29 @@ def test_c41_a_terminal_is_kept_as_its_agent_left_it_without_our_own_words_below
     assert as_left(ours, "docs") == ""
     assert as_left("Traceback\nKeyError: 7\n", "docs") == "Traceback\nKeyError: 7\n"
     assert as_left(f"KeyError: 7\n{ours}$ ", "docs").endswith("$ "), "an agent's own words are none of ours"
+
+
+def shim_says(code: int, agent: str, columns: int) -> str:
+    """What a shim writes below a run, as a terminal of so many columns shows it."""
+    shows = (
+        "import sys; from terminal import default_notice; at = '2026-11-30T00:00:00.123Z'; "
+        "print(*default_notice(sys.argv[1], {'code': int(sys.argv[2]), 'ended_at': at}), sep='\\n')"
+    )
+    argv = [sys.executable, "-c", shows, agent, f"{code}"]
+    said = subprocess.run(argv, cwd=SHIM, capture_output=True, text=True, check=True).stdout
+    rows = [line[at : at + columns].rstrip() for line in said.splitlines() for at in range(0, len(line), columns)]
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("columns", [120, 80, 40])
+@pytest.mark.parametrize("shows", ["", "bad key\n"])
+def test_what_a_run_left_is_not_what_the_run_before_it_left_above(columns: int, shows: str) -> None:
+    """A shim takes away the last line alone when the next run begins."""
+    agent = "a" * 32
+    below = shim_says(1, agent, columns)
+    stays = below[: below.index("Nothing")]
+    screen = f"no network\n\n{stays}{shows}\n{below}"
+    left = as_left(screen, agent)
+    assert last_paragraph(of_last_run(left, agent), str) == shows.strip()
+    assert "no network" in left
+    assert last_paragraph(of_last_run(as_left(f"{shows}\n{below}", agent), agent), str) == shows.strip()

@@ -15,7 +15,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.documents.incident import NOTHING_RUNS, last_paragraph
 from phoenixd.errors import TerminalFailed
-from phoenixd.runtime.parting_words import PartingWords
+from phoenixd.runtime.parting_words import AT_ONCE, PartingWords
 from tests.core.story import Story, claude, spec
 
 NO_NETWORK = (Path(__file__).parents[1] / "harness" / "claude" / "ended" / "no-network.txt").read_text()
@@ -77,6 +77,34 @@ async def test_a_terminal_that_cannot_be_read_leaves_the_end_as_it_is() -> None:
     assert any("died, exit 1 after" in reason for reason in house.story.reasons)
 
 
+async def test_of_many_that_die_in_one_moment_few_terminals_are_read_at_once_and_each_end_is_told() -> None:
+    """Each takes a process of tmux and descriptors of the daemon's."""
+    most, reading, told, let_go = 0, 0, list[Event](), anyio.Event()
+
+    class Slow:
+        async def capture(self, agent: str, history: int = 0) -> str:
+            nonlocal most, reading
+            reading += 1
+            most = max(most, reading)
+            try:
+                await let_go.wait()
+                return f"{agent} has no network"
+            finally:
+                reading -= 1
+
+    parting = PartingWords(lambda name: None, told.append, Slow(), patience=60.0)
+    async with anyio.create_task_group() as tasks:
+        for number in range(100):
+            tasks.start_soon(parting.tell, AgentExited(f"a{number}", 1, "run", 1, None, lived=1.0))
+        await anyio.wait_all_tasks_blocked()
+        let_go.set()
+    assert most == AT_ONCE
+    assert {f"{one.agent} has no network" for one in told if isinstance(one, AgentExited)} == {
+        one.shown for one in told if isinstance(one, AgentExited)
+    }
+    assert len(told) == 100
+
+
 async def test_no_terminal_is_read_where_the_agent_was_heard_of_or_tells_nothing_anyway() -> None:
     heard = House(NO_NETWORK, Story(claude()).works())
     heard.story.hook("tool-end", tool="Bash")
@@ -88,6 +116,16 @@ async def test_no_terminal_is_read_where_the_agent_was_heard_of_or_tells_nothing
     well.story.started()
     await well.ends(0)
     assert (heard.looks, program.looks, well.looks) == (0, 0, 0)
+
+
+async def test_what_an_earlier_run_left_above_is_not_told_as_this_ones_words() -> None:
+    house = House("no network\n\nphoenixd: a ended with exit status 1 at 2026-11-30T00:00:00.123Z.\n", Story(claude()))
+    house.story.start()
+    house.story.started()
+    house.story.pass_over(2)
+    await house.ends()
+    assert house.story.agent.last_exit is not None
+    assert house.story.agent.last_exit.shown == ""
 
 
 async def test_what_a_terminal_shows_is_one_bounded_line_without_secrets_and_decides_nothing() -> None:

@@ -7,42 +7,70 @@ from typing import Any, cast
 
 import pytest
 
-from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen, WaysBegun
+from phoenixd.core.events.orders import MuteRequested, UnmuteRequested
 from phoenixd.core.unheard import FIRST_PAUSE, MOST, Numbered, Unheard
 from phoenixd.errors import JournalFailed
-from phoenixd.runtime.ways import Ways, new_ways, remember_ways
+from phoenixd.runtime.ways import Ways, begin_new
 from tests.core.story import Story
 from tests.core.test_unheard import by_ways, killed
 from tests.runtime.test_boots import Kept
 
 
+class Daemon:
+    """The next daemon finds what stands, and hears which ways are new. refusal: its journal fails."""
+
+    def __init__(self, kept: Kept) -> None:
+        self.kept = kept
+        self.refusal: Refusal | None = None
+
+    async def finds_new(self, **ways: str) -> tuple[str, ...]:
+        found: list[WaysBegun] = []
+
+        async def ask(event: WaysBegun) -> Refusal | None:
+            found.append(event)
+            return self.refusal
+
+        await begin_new(cast(Any, self.kept), ways, frozenset({7}), ask)
+        assert all(one.stood == {7} for one in found)
+        return tuple(name for one in found for name in one.new)
+
+
 async def test_a_way_is_new_once_and_again_where_it_leads_elsewhere() -> None:
-    kept = cast(Any, Kept())
-    for ways, new in (
-        ({}, set()),
-        ({"command": "a"}, {"command"}),
-        ({"command": "a"}, set()),
-        ({"command": "b", "webhook": "c"}, {"command", "webhook"}),
-        ({"webhook": "c"}, set()),
-        ({"command": "b", "webhook": "c"}, {"command"}),
-    ):
-        assert await new_ways(kept, ways) == new
-        assert await new_ways(kept, ways) == new, "until that is saved for which it is new"
-        await remember_ways(kept, ways)
+    daemon = Daemon(Kept(alert_ways="{}"))
+    assert await daemon.finds_new() == ()
+    assert await daemon.finds_new(command="a") == ("command",)
+    assert await daemon.finds_new(command="a") == ()
+    assert await daemon.finds_new(command="b", webhook="c") == ("command", "webhook")
+    assert await daemon.finds_new(webhook="c") == ()
+    assert await daemon.finds_new(command="b", webhook="c") == ("command",)
+
+
+async def test_a_way_is_new_until_it_is_saved_that_what_stood_waits_for_it() -> None:
+    daemon = Daemon(Kept(alert_ways="{}"))
+    daemon.refusal = Refusal("conflict", "the journal fails", "phoenixctl doctor")
+    assert await daemon.finds_new(command="a") == ("command",)
+    daemon.refusal = None
+    assert await daemon.finds_new(command="a") == ("command",)
+    assert await daemon.finds_new(command="a") == ()
 
 
 async def test_where_nothing_was_remembered_no_way_is_taken_for_new() -> None:
     """An older version did not remember them, and has told by them all the same."""
-    assert await new_ways(cast(Any, Kept()), {"command": "a"}) == set()
+    daemon = Daemon(Kept())
+    assert await daemon.finds_new(command="a") == ()
+    assert await daemon.finds_new(command="a", webhook="b") == ("webhook",)
 
 
-async def test_where_the_journal_cannot_tell_nobody_is_told_twice() -> None:
+async def test_where_the_journal_cannot_tell_nobody_is_told_twice_and_a_new_way_is_new_for_the_next_daemon() -> None:
     class Broken(Kept):
         async def recall(self, key: str) -> str | None:
             raise JournalFailed("no")
 
-    assert await new_ways(cast(Any, Broken()), {"command": "a"}) == set()
-    await remember_ways(cast(Any, Broken()), {"command": "a"})
+    kept = Broken(alert_ways="{}")
+    assert await Daemon(kept).finds_new(command="a") == ()
+    assert kept == {"alert_ways": "{}"}
 
 
 class Way:
@@ -53,6 +81,7 @@ class Way:
         self.late: list[tuple[int, ...]] = []
         self.held: list[int] = []
         self.given: set[int] = set()
+        self.refuses: set[int] = set()
         self.waiting = Ways(lambda: story.fleet, lambda: story.at, story.tell, self)
 
     @property
@@ -77,9 +106,10 @@ class Way:
     def answers(self, tells: tuple[Numbered, ...]) -> None:
         numbers = {number for _, number in tells}
         self.given |= numbers
-        if not self.works:
+        works = self.works and tells[0][1] not in self.refuses
+        if not works:
             self.given -= numbers
-        self.waiting.hear("webhook", tells, None if self.works else "status 503")
+        self.waiting.hear("webhook", tells, None if works else "status 503")
 
     def raises(self, kind: str, agent: str = "a") -> int:
         """An alert is raised, and the way is given it as ever."""
@@ -108,7 +138,7 @@ async def test_what_a_way_could_not_tell_is_told_by_it_once_it_works_again(story
     assert await way.look_after(2) == [(first,)], "one is enough to see whether it works"
     way.works = True
     assert await way.look_after(FIRST_PAUSE) == [], "and then less often"
-    assert await way.look_after(FIRST_PAUSE) == [(first,), (second,)]
+    assert await way.look_after(FIRST_PAUSE) == [(second,), (first,)], "the one that was not tried, and then the others"
     assert await way.look_after(10 * FIRST_PAUSE) == []
     assert [one.waits for one in story.agent.alerts] == [(), ()]
 
@@ -122,6 +152,37 @@ async def test_an_alert_that_is_told_shows_that_the_way_works_again(story: Story
     assert way.late == [(lost,)]
 
 
+async def test_an_alert_that_its_way_always_refuses_is_in_the_way_of_no_other_after_an_outage(story: Story) -> None:
+    """Its words are an agent's, and what reads the web hook's messages may refuse them."""
+    way = Way(story)
+    way.works = False
+    bad = way.raises("brief")
+    others = {way.raises("state"), way.raises("port held")}
+    way.works, way.refuses = True, {bad}
+    for _ in range(6):
+        await way.look_after(FIRST_PAUSE)
+    assert others <= way.given
+    assert {one.id for one in story.agent.alerts if one.waits} == {bad}
+
+
+async def test_an_alert_that_its_way_always_refuses_is_not_tried_with_each_other_that_is_told(story: Story) -> None:
+    """A program that tells it and then ends with an error would say it again and again to a person who sleeps."""
+    way = Way(story)
+    way.refuses = {bad := way.raises("brief") + 1}
+    assert way.raises("state") == bad
+    tries = 0
+    for _ in range(24 * 4):
+        way.raises("port held")
+        tries += sum(late.count(bad) for late in way.late)
+        tries += sum(late.count(bad) for late in await way.look_after(900.0))
+        way.late.clear()
+        story.tell(TroubleGone("a", "port held"))
+    assert 20 < tries < 40
+    way.refuses.clear()
+    late = [one for _ in range(61) for one in await way.look_after(60.0)]
+    assert late == [(bad,)]
+
+
 async def test_what_is_over_before_its_way_works_again_is_not_told(story: Story) -> None:
     way = Way(story)
     way.works = False
@@ -129,6 +190,21 @@ async def test_what_is_over_before_its_way_works_again_is_not_told(story: Story)
     story.tell(TroubleGone("a", "brief"))
     way.works = True
     assert await way.look_after(2 * FIRST_PAUSE) == []
+
+
+async def test_what_waits_for_its_way_when_its_agent_is_muted_is_told_by_it_once_the_mute_is_over(story: Story) -> None:
+    way = Way(story)
+    way.works = False
+    lost = way.raises("brief")
+    way.works = True
+    story.tell(MuteRequested("a", 3 * FIRST_PAUSE, "ada"))
+    assert await way.look_after(2 * FIRST_PAUSE) == []
+    story.tell(TroubleSeen(None, "doctor", "it is told by this way"))
+    way.answers(((None, story.fleet.alerts[0].id),))
+    assert way.late == []
+    story.tell(UnmuteRequested("a", "ada"))
+    assert await way.look_after(60.0) == [(lost,)]
+    assert await way.look_after(60.0) == []
 
 
 async def test_a_way_that_has_others_to_tell_yet_is_given_no_more_until_it_is_at_rest(story: Story) -> None:

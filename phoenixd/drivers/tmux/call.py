@@ -40,9 +40,7 @@ class Child:
     """
 
     def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
-        self.connection, theirs = socket.socketpair()
-        self.connection.setblocking(False)
-        self._errors = os.memfd_create("tmux", os.MFD_CLOEXEC)
+        self.connection, theirs, self._errors = _ends(argv[0])
         self.pidfd = -1
         self._process: subprocess.Popen[bytes] | None = None
         try:
@@ -99,6 +97,21 @@ async def call(argv: Sequence[str], env: Mapping[str, str], timeout: float, stdi
     finally:
         ended = run.close()
     return ended
+
+
+def _ends(program: str) -> tuple[socket.socket, socket.socket, int]:
+    """Our end of a child's input and output, the child's own, and a file for its errors."""
+    try:
+        errors = os.memfd_create("tmux", os.MFD_CLOEXEC)
+    except OSError as error:
+        raise TerminalFailed(f"{program} cannot be run: {error.strerror}") from error
+    try:
+        ours, theirs = socket.socketpair()
+    except OSError as error:
+        os.close(errors)
+        raise TerminalFailed(f"{program} cannot be run: {error.strerror}") from error
+    ours.setblocking(False)
+    return ours, theirs, errors
 
 
 class _Run:
