@@ -28,9 +28,9 @@ END_TIMEOUT = 90.0
 LOOK_EVERY = 0.02
 LOG_TAIL = 4096
 PATIENCE = 1.0
+"""Seconds for which a daemon that ends just now is waited for."""
 OF_ANOTHER = "phoenixctl --socket RUNTIME_DIR/api.sock down"
 """How a daemon is ended that is not the one of this shell."""
-"""Seconds for which a daemon that ends just now is waited for."""
 
 
 def up(command: Command) -> int:

@@ -47,7 +47,7 @@ def test_a_hung_daemon_is_named_with_what_ends_it(hung: Path, hurried: None, mon
     monkeypatch.setattr(wire, "environment", lambda: {b"PHOENIX_RUNTIME_DIR": os.fsencode(hung.parent)})
     monkeypatch.setenv("PHOENIX_RUNTIME_DIR", os.fspath(hung.parent))
 
-    code, why, remedy = absence.absence([os.fsencode(hung)])
+    code, why, remedy, _ = absence.absence([os.fsencode(hung)])
 
     assert code == 7
     assert f"phoenixd (pid {os.getpid()}) is there, and answers nothing; its agents live on" in why
@@ -172,7 +172,7 @@ def test_a_stopped_daemon_is_waited_for_no_longer_than_it_takes_to_see_that_and_
         calls.insist(asked(place, "send_text"), calls.operation("send_text"), {"name": "a", "text": "x"}, "k") is None
     )
 
-    code, why, remedy = absence.absence([os.fsencode(place)])
+    code, why, remedy, _ = absence.absence([os.fsencode(place)])
     assert (code, remedy) == (7, f"kill -CONT {stopped.pid}")
     assert f"phoenixd (pid {stopped.pid}) was stopped, by SIGSTOP or a debugger" in why
 
@@ -224,7 +224,7 @@ def test_what_is_no_daemon_is_called_so_and_nobody_is_told_to_end_it(
         if is_full:
             more.enter_context(full(place))
 
-        code, why, remedy = absence.absence([os.fsencode(place)])
+        code, why, remedy, _ = absence.absence([os.fsencode(place)])
 
     assert code == 7
     assert f"another program listens at {place} (pid {strange.pid}, {sys.executable} -c import socket" in why
