@@ -31,7 +31,7 @@ NAMES = tuple(f"a{number}" for number in range(10))
 STOPPED = 2
 WAYS = ("older", "cut", "deleted", "halved", "flipped")
 PATIENCE = 120.0
-BEHIND = "journal behind"
+BEHIND, DAMAGED = "journal behind", "journal"
 
 
 class Journals:
@@ -123,7 +123,9 @@ class Journals:
         kinds = [alert["kind"] for alert in status["daemon"]["alerts"]]
         forgotten = orders - self.orders()
         if forgotten or way in ("older", "deleted"):
-            assert kinds.count(BEHIND) == 1, f"{what}: forgot {sorted(forgotten)[:3]}, and told {kinds}"
+            # Rows alone can be lost of a damaged file, and all that stands be the newest: that is told as the damage.
+            is_told = kinds.count(BEHIND) == 1 or (way == "flipped" and DAMAGED in kinds)
+            assert is_told, f"{what}: forgot {sorted(forgotten)[:3]}, and told {kinds}"
             self.told[way] += 1
         states = {row["name"]: row["state"] for row in status["agents"]}
         assert all(states.get(name) == "running" for name in pids), f"{what}: {states}"
