@@ -79,6 +79,19 @@ def test_f_tmux_2_all_of_a_server_that_ended_come_back_at_once_and_people_are_to
     assert story.fleet.hold_until is None
 
 
+def test_f_tmux_2_those_that_fell_are_decided_on_in_the_order_of_the_fleet() -> None:
+    """A journal and a simulation that are played again say the same, whatever order a set has in a process."""
+    story = young()
+    for name in TEN:
+        falls(story, name)
+    story.decisions.clear()
+    story.tell(TerminalEnded())
+    story.tell(TerminalSeen(True))
+    decided = [one.agent.name for one in story.decisions if one.agent is not None]
+    assert decided[: len(TEN)] == TEN
+    assert list(story.fleet.server_end.fallen if story.fleet.server_end is not None else ()) == TEN
+
+
 def test_f_tmux_2_one_agent_is_told_of_in_the_singular() -> None:
     story = young(1)
     story.tell(TerminalEnded())

@@ -32,7 +32,7 @@ def hear_end(before: Fleet, found: Step, event: TerminalEnded, now: Moment) -> S
     fleet = found.fleet
     known = fleet.server_end or ServerEnd(())
     falling = {agent.name: agent.incarnation for agent in fleet.agents.values() if _falls(agent)}
-    kept = {name: known.fallen[name] for name in known.awaited}
+    kept = {name: incarnation for name, incarnation in known.fallen.items() if name in known.awaited}
     end = replace(known.again(now.at), fallen={**kept, **falling}, awaited=known.awaited | falling.keys())
     held = replace(fleet, server_end=end, hold_until=now.at + fleet.limits.observe_retry)
     look, reason = ObserveTerminal(now.at), _told(end)
@@ -52,7 +52,9 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
         calm = _calm_at(found.fleet)
         return over(found, "the tmux server ends no more", now) if calm is not None and calm <= now.at else found
     name = getattr(event, "agent", None)
-    names = tuple(end.awaited) if isinstance(event, Tick | TerminalSeen | TerminalEnded) else (name,)
+    # In the order of the fleet: that of a set is another one in each process.
+    awaited = tuple(one for one in end.fallen if one in end.awaited)
+    names = awaited if isinstance(event, Tick | TerminalSeen | TerminalEnded) else (name,)
     for one in names:
         agent = found.fleet.agents.get(one) if one in end.awaited else None
         if agent is not None and _is_put_off(agent, end, now):
