@@ -17,6 +17,7 @@ from phoenixd.command_search import find_command, in_shell
 from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running
+from phoenixd.core.alert_kinds.fleet import NOT_TOLD
 from phoenixd.core.behind.plan import BEHIND, EPOCH
 from phoenixd.core.condition import seen_pid
 from phoenixd.core.durability import Latency
@@ -111,7 +112,7 @@ class Doctor:
         """
         agents = [agent for _, agent in sorted(fleet.agents.items())]
         hung = await within(self.tmux_hangs(), (None, False))
-        findings = [*self._daemon(is_tmux_hung=hung is not None), *_recovery(fleet)]
+        findings = [*self._daemon(is_tmux_hung=hung is not None), *_recovery(fleet), *_untold(fleet)]
         findings.append(reader_finding(fleet.clinic.reader, fleet.cases.examinations, self.now().wall))
         findings += await bounded("alerts", "phoenixctl doctor", self._alerts)
         if hung is not None:
@@ -304,6 +305,12 @@ def _recovery(fleet: Fleet) -> list[Finding]:
         remedy = "fix the state directory; the next order writes them again"
         found.append(Finding("problem", "a journal that is lost now would not be missed", told[EPOCH], remedy))
     return found
+
+
+def _untold(fleet: Fleet) -> list[Finding]:
+    """Whether a way by which alerts are told has failed for good, and told nothing since."""
+    remedy = "fix what [alerts] names; what still stands is told as soon as it can be, and it is tried again by itself"
+    return [Finding("problem", NOT_TOLD, one.text, remedy) for one in fleet.alerts if one.kind == NOT_TOLD]
 
 
 def hidden_finding(hidepid: str) -> Finding:

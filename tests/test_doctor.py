@@ -20,7 +20,9 @@ from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Deaf, LastExit, Mode, Run
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.agent.state import Desired, Quarantined, Running, State, Stopped
+from phoenixd.core.alert_kinds.fleet import NOT_TOLD
 from phoenixd.core.causes import Obstacle
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff, Step
@@ -284,6 +286,14 @@ async def test_another_path_of_the_daemon_is_no_remedy_for_an_agent_that_does_no
     found = await examined(missing, tmp_path)
     told = "install claude; where your shell alone finds it, write the path that this prints as argv[0]"
     assert found["problem: a: its command is not found"] == f"{told} in /etc/phoenixd/a.toml: command -v claude"
+
+
+async def test_a_way_that_tells_nobody_is_a_problem_with_its_cause(tmp_path: Path) -> None:
+    why = "alerts are not told by the command: /usr/local/bin/tell-me ended with 3"
+    fleet = Fleet(alerts=(StandingAlert(7, NOT_TOLD, why, 1000.0),))
+    (found,) = (one for one in await doctor(tmp_path).examine(fleet) if one.level != "ok")
+    assert (found.level, found.title, found.detail) == ("problem", NOT_TOLD, why)
+    assert "it is tried again by itself" in str(found.remedy)
 
 
 @pytest.mark.parametrize(("severity", "level"), [("warning", "warning"), ("error", "problem")])

@@ -86,7 +86,11 @@ def _last_heard(row: Row) -> str:
     """When it last gave a sign of life; empty where nothing runs that could give one."""
     if row.evidence_age is not None:
         return f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}"
-    return f"nothing yet since it was started, {HOOKS[row.hooks]}" if row.pid is not None else ""
+    if row.pid is None:
+        return ""
+    # That hooks arrive is known of a run before, where nothing was heard of this one.
+    lacking = f", {HOOKS[row.hooks]}" if row.hooks not in ("ok", "refused") else ""
+    return f"nothing yet since it was started{lacking}"
 
 
 def _muted(row: Row, here: Page) -> str:
