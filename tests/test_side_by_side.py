@@ -161,8 +161,10 @@ async def test_two_who_wait_for_rounds_are_both_woken(places: Places, monkeypatc
 async def test_a_fault_costs_one_look(places: Places) -> None:
     places.fill("a")
     async with closing(places):
-        await places.looks.look_at(["missing", "a"])
-        await places.looks.look_at(["missing", "a"])
+        for times in (1, 2):
+            await places.looks.look_at(["missing", "a"])
+            # On a busy machine a look takes longer than it is waited for here.
+            await eventually(places.has_told("a", times), 60)
     assert places.told == ["a", "a"]
 
 
