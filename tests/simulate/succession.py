@@ -25,6 +25,7 @@ from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
 from phoenixd.core.rules import ContextRules, HandoffRules
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.core.transitions import TOO_LONG
 from tests.simulate.orchestrator import Orchestrator
 from tests.simulate.project import WINDOW
 from tests.simulate.promises import Broken
@@ -177,8 +178,23 @@ class Succession:
         while restless := self._restless():
             if self.host.now > give_up:
                 raise Broken(f"after {SETTLED:.0f} virtual s: {'; '.join(restless)}")
+            self._come_when_called()
             await anyio.sleep(10)
         self._hold_at_the_end()
+
+    def _come_when_called(self) -> None:
+        """A person does what the alert says: where sessions fill one after the other, nothing goes on without one."""
+        daemon = self.simulation.daemon
+        if not daemon.is_alive or not daemon.is_ready:
+            return
+        fleet = daemon.supervisor.fleet
+        for seat in fleet.seats.values():
+            holder = fleet.agents.get(seat.holder)
+            activity = holder.activity if holder is not None else None
+            if activity is None or activity.waiting is None or activity.waiting.kind != TOO_LONG:
+                continue
+            is_passing = seat.handoff is not None and not seat.handoff.is_over
+            self.order("call off" if is_passing else "restart", seat.name)
 
     def _restless(self) -> list[str]:
         daemon = self.simulation.daemon
