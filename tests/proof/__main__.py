@@ -142,7 +142,7 @@ PROOFS: tuple[Proof, ...] = (
     ),
     Proof(
         "twin",
-        "the step of the commit before the core's newest change and today's hear 1,000,000 events, and decide the same",
+        "an older step, or this one in another process, and today's hear 1,000,000 events, and decide the same",
         _module("tests.proof.twin"),
     ),
     Proof(

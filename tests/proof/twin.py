@@ -47,6 +47,9 @@ from tests.simulate.virtual_loop import VirtualLoop
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 EVENTS = 1_000_000
+OTHERWISE = "847acd07"
+"""The newest commit whose core was meant to decide otherwise than the one before. A later one that is meant to, too, is
+written here by the commit behind it: until then this proof names it."""
 BATCH = 256
 WHOLE_EVERY = 500
 """Events after which the two fleets are compared whole, and not only what the step decided on."""
@@ -287,12 +290,16 @@ def archive(commit: str, into: Path) -> Path:
     return into
 
 
-def before_newest_change() -> str:
-    """The commit that the working tree's core is compared with where none is named."""
+def compared_with() -> str:
+    """The commit that the working tree's core is compared with where none is named.
+
+    It is the one before the core's newest change. A change that was meant to decide otherwise is compared with itself:
+    then the two differ where a decision hangs on the process that makes it, as the order of a set does.
+    """
     if _git("status", "--porcelain", "--", "phoenixd/core"):
         return _git("rev-parse", "HEAD")
     newest = _git("log", "-1", "--format=%H", "--", "phoenixd/core")
-    return _git("rev-parse", f"{newest}^")
+    return newest if newest == _git("merge-base", newest, OTHERWISE) else _git("rev-parse", f"{newest}^")
 
 
 def _git(*words: str) -> str:
@@ -304,14 +311,16 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev proof twin", description=__doc__)
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--against", metavar="COMMIT", help="default: the one before the core's newest change")
+    parser.add_argument(
+        "--against", metavar="COMMIT", help="default: the one before the core's newest change; see OTHERWISE"
+    )
     parser.add_argument("--tree", type=Path, help="a directory that holds a package phoenixd, instead of a commit")
     parser.add_argument("--run", help="play one run alone, by the name that a difference was printed with, in full")
     given = parser.parse_args(arguments)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     with tempfile.TemporaryDirectory(prefix="phx-twin-") as root:
         try:
-            commit = given.against or ("" if given.tree else before_newest_change())
+            commit = given.against or ("" if given.tree else compared_with())
             tree = given.tree.resolve() if given.tree else archive(commit, Path(root))
         except subprocess.CalledProcessError as error:
             said = (error.stderr or b"").decode() if isinstance(error.stderr, bytes) else error.stderr or ""
