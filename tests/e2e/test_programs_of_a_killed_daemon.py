@@ -14,13 +14,24 @@ from phoenixd.demo.stage import Stage
 from phoenixd.drivers.processes.proc import read_stat
 
 
-def a_program(path: Path, seen: Path) -> None:
-    """Write one that hangs with another one below it, and notes both."""
+def a_program(path: Path, seen: Path, *, has_detached: bool = False) -> None:
+    """Write one that hangs with another one below it, and notes both. has_detached: and one in a session of its own."""
     path.parent.mkdir(parents=True, exist_ok=True)
     begins = ["sleep 600 &", 'echo $! >> "$seen.new"']
+    if has_detached:
+        begins += ["setsid sleep 600 &", 'echo $! >> "$seen.new"']
     lines = ["#!/bin/sh", f'seen="{seen}.$$"', 'echo $$ > "$seen.new"', *begins, 'mv "$seen.new" "$seen"', "wait"]
     path.write_text("\n".join(lines) + "\n")
     path.chmod(0o700)
+
+
+def an_alert(stage: Stage, seen: Path) -> None:
+    a_program(stage.root / "tell", seen, has_detached=True)
+    place = stage.root / "config" / "phoenixd"
+    place.mkdir(parents=True)
+    (place / "phoenixd.toml").write_text(f'[alerts]\ncommand = ["{stage.root}/tell"]\ntimeout = "5m"\n')
+    stage.declare("broken", '[agent.broken]\nargv = ["/nonexistent/program"]\ncwd = "/"\n')
+    stage.up()
 
 
 def a_look_at_the_work(stage: Stage, seen: Path) -> None:
@@ -48,12 +59,12 @@ def a_question_for_a_version(stage: Stage, seen: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "begin", [a_look_at_the_work, a_login_shell, a_question_for_a_version], ids=lambda begin: begin.__name__
+    "begin", [an_alert, a_look_at_the_work, a_login_shell, a_question_for_a_version], ids=lambda begin: begin.__name__
 )
 def test_a_program_that_hangs_ends_with_the_daemon_that_is_killed_and_with_all_that_it_started(
     stage: Stage, begin: Callable[[Stage, Path], None]
 ) -> None:
-    """Each daemon that was killed left them, and the next one began as many more beside them."""
+    """A hung program of alerts outlived each daemon, and the next one began as many more beside it."""
     path = f"{stage.root / 'bin'}{os.pathsep}{os.environ['PATH']}"
     stage.environ = {**stage.environ, "PATH": path, "HOME": str(stage.root), "ANTHROPIC_API_KEY": "dummy"}
     begin(stage, stage.root / "seen")
