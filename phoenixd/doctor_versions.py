@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import anyio
-from anyio.abc import ByteReceiveStream
+from anyio.abc import ByteReceiveStream, Process
 
 from phoenixd.api.finding import Finding
 from phoenixd.doctor_agents import version_finding
+from phoenixd.lifeline import Lifeline
 
 AT_ONCE = 4
 WITHIN = 8.0
@@ -84,12 +85,25 @@ def finding(name: str, command: str, said: Said, tested: tuple[str, ...]) -> Fin
 
 
 async def _ask(command: str, environment: Mapping[str, str]) -> Said:
-    try:
-        process = await anyio.open_process(
-            [command, "--version"], stdin=subprocess.DEVNULL, env=dict(environment), cwd="/", start_new_session=True
-        )
-    except OSError as error:
-        return Said("not started", str(error))
+    with contextlib.ExitStack() as until_over:
+        try:
+            lifeline = until_over.enter_context(Lifeline())
+            process = await anyio.open_process(
+                [command, "--version"],
+                stdin=subprocess.DEVNULL,
+                env=dict(environment),
+                cwd="/",
+                start_new_session=True,
+                pass_fds=(lifeline.theirs,),
+            )
+        except OSError as error:
+            return Said("not started", str(error))
+        lifeline.hold(process.pid)
+        return await _said_by(process)
+
+
+async def _said_by(process: Process) -> Said:
+    """What it says, and its end."""
     assert process.stdout is not None
     assert process.stderr is not None
     out, err = bytearray(), bytearray()

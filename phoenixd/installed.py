@@ -77,6 +77,14 @@ def interpreter() -> str:
     return os.path.realpath(sys.executable)
 
 
+def job_runner(shim: Path = SOURCE) -> tuple[str, ...]:
+    """The argv before that of a program that runs once and ends with this process, also where this is killed.
+
+    To be begun by the event loop's own thread: the kernel tells the runner when that thread ends.
+    """
+    return (interpreter(), "-I", "-S", str(shim), "--job", "--parent", str(os.getpid()))
+
+
 def install(library: Path, source: Path = SOURCE) -> Installed:
     """Make sure that a sound copy of `source` stands below `library`; raises OSError."""
     programs = _read(source, source / HOOK)

@@ -1,11 +1,15 @@
 """A job: a program that runs once, outside any terminal, and leaves nothing behind.
 
-Run as `PYTHON -I -S DIRECTORY --job [--setup JSON] ARGV...`, with PHOENIX_AGENT and PHOENIX_RUN_ID set. The program
-gets a session of its own and our standard streams. When it has ended, or we are told to (SIGTERM, or the death of
-our parent), all that it started is killed: we are its subreaper, so whatever detached itself from it is our child.
+Run as `PYTHON -I -S DIRECTORY --job [--parent PID] [--setup JSON] ARGV...`, with PHOENIX_AGENT and PHOENIX_RUN_ID set.
+The program gets a session of its own and our standard streams. When it has ended, or we are told to (SIGTERM, or the
+death of our parent), all that it started is killed: we are its subreaper, so whatever detached itself from it is our
+child. PID is the daemon's, which may have died before we asked the kernel to tell us of its end.
 The setup names a control group and a fence that the program runs in, and a directory that is removed with it. A group
 that cannot be entered is gone without, unless it is `required`: the kernel lets nobody but root move a process from one
-systemd unit into another. The tree ends with it or without it.
+systemd unit into another. The tree ends with it or without it. `failure` is a descriptor that takes the number of the
+error where the program cannot be run. `keeps_rank`: memory is taken from the program no sooner than from the daemon.
+`spares`: what the program leaves behind lives on where the program ended by itself. A daemon may run the job of a newer
+package: what is said here is added to, and not changed.
 """
 
 from __future__ import annotations
@@ -34,22 +38,29 @@ class Told(BaseException):
 
 def main(argv: list[str]) -> int:
     """Run `argv` to its end; its exit code, 128 and more for a signal."""
-    started_by = os.getppid()
+    started_by, is_spared = os.getppid(), False
     signal.signal(signal.SIGTERM, _tell)
     launch.become_subreaper(b"phoenix-job")
     launch.end_with_parent(signal.SIGTERM)
     setup: dict[str, Any] = {}
+    if argv[:1] == ["--parent"]:
+        started_by, argv = int(argv[1]), argv[2:]
     if argv[:1] == ["--setup"]:
         setup, argv = json.loads(argv[1]), argv[2:]
     tree = Tree(os.environ.get("PHOENIX_AGENT", ""), os.environ.get("PHOENIX_RUN_ID", ""), setup.get("cgroup"))
     try:
         # It may have died before the line above.
-        return TOLD if os.getppid() != started_by else _run(argv, setup)
+        if os.getppid() != started_by:
+            return TOLD
+        code = _run(argv, setup)
+        is_spared = setup.get("spares") is True
+        return code
     except Told:
         return TOLD
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        _empty(tree)
+        if not is_spared:
+            _empty(tree)
         _remove(setup.get("directory"))
 
 
@@ -65,7 +76,9 @@ def _run(argv: list[str], setup: dict[str, Any]) -> int:
 def _started(argv: list[str], setup: dict[str, Any]) -> int:
     """Fork, enter the control group and the fence, and only then run the program; never without the fence."""
     around = fence.of(setup.get("fence"), lambda table, key: os.fsencode(table[key]))
-    runner = os.getpid()
+    runner, failure = os.getpid(), setup.get("failure")
+    if failure is not None:
+        os.set_inheritable(failure, False)
     child = os.fork()
     if child != 0:
         return child
@@ -76,7 +89,8 @@ def _started(argv: list[str], setup: dict[str, Any]) -> int:
         launch.end_with_parent(signal.SIGKILL)
         if os.getppid() != runner:
             os._exit(TOLD)
-        _go_first()
+        if setup.get("keeps_rank") is not True:
+            _go_first()
         if setup.get("cgroup") is not None:
             _join(setup["cgroup"], setup.get("required") is True)
         if around is not None:
@@ -84,13 +98,16 @@ def _started(argv: list[str], setup: dict[str, Any]) -> int:
             fence.enter(around)
             os.chdir(cwd)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # The interpreter ignores them.
+            signal.signal(number, signal.SIG_DFL)
         is_inside = True
         os.execvpe(argv[0], argv, os.environ)  # noqa: S606  # A list of arguments, and no shell.
     except OSError as error:
         code = NOT_FOUND if is_inside and isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
         where = f"{error.filename}: " if error.filename and not is_inside else ""
         os.write(2, f"{argv[0]}: {where}{error.strerror}\n".encode("utf-8", "replace"))
+        if failure is not None:
+            os.write(failure, str(error.errno).encode())
     finally:
         os._exit(code)
 

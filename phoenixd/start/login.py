@@ -11,6 +11,8 @@ import subprocess
 import time
 from collections.abc import Mapping
 
+from phoenixd.lifeline import Lifeline
+
 TIME_LIMIT = 5.0
 REAPED_WITHIN = 1.0
 CANNOT_RUN = (126, 127)
@@ -31,27 +33,31 @@ def login_environment(environ: Mapping[str, str], time_limit: float = TIME_LIMIT
     # waited for by the one that becomes it: until a program is executed, all threads of this process stand still.
     becomes = ["/bin/sh", "-c", 'exec "$0" "$@"', shell]
     command = [*becomes, "-lic", "printf '\\0phoenixd-environment\\0'; exec env -0"]
-    try:
-        process = subprocess.Popen(
-            command,
-            env=dict(environ),
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise LoginShellFailed(f"{shell} cannot be run: {error.strerror}") from error
-    try:
-        output = _end_of_output(process, time.monotonic() + time_limit)
-    except (subprocess.TimeoutExpired, TimeoutError) as error:
-        raise LoginShellFailed(f"{shell} -lic did not answer within {time_limit:g} s") from error
-    finally:
-        # What a start-up file left in the background would hold the pipe, and has no business here.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        _let_go(process)
+    with contextlib.ExitStack() as until_over:
+        try:
+            lifeline = until_over.enter_context(Lifeline())
+            process = subprocess.Popen(
+                command,
+                env=dict(environ),
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                pass_fds=(lifeline.theirs,),
+            )
+        except OSError as error:
+            raise LoginShellFailed(f"{shell} cannot be run: {error.strerror}") from error
+        try:
+            lifeline.hold(process.pid)
+            output = _end_of_output(process, time.monotonic() + time_limit)
+        except (subprocess.TimeoutExpired, TimeoutError) as error:
+            raise LoginShellFailed(f"{shell} -lic did not answer within {time_limit:g} s") from error
+        finally:
+            # What a start-up file left in the background would hold the pipe, and has no business here.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            _let_go(process)
     _, marked, variables = output.rpartition(_MARK)
     if not marked and process.returncode in CANNOT_RUN:
         raise LoginShellFailed(f"{shell} cannot be run (exit {process.returncode})")

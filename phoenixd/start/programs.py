@@ -17,7 +17,7 @@ import structlog
 
 from phoenixd import hidden
 from phoenixd.errors import UnsafeFile
-from phoenixd.installed import SOURCE, collect_garbage, install, interpreter
+from phoenixd.installed import SOURCE, collect_garbage, install, interpreter, job_runner
 from phoenixd.memory.files import Files
 
 NAME = "phoenixctl"
@@ -41,7 +41,7 @@ class Programs:
     @property
     def job_runner(self) -> tuple[str, ...]:
         """The argv before that of a program that runs once, and may leave nothing behind."""
-        return (self.interpreter, "-I", "-S", str(self.installed.shim), "--job")
+        return job_runner(self.installed.shim)
 
     def stand(self) -> None:
         """Have the copies of our programs be there, also after somebody cleared them away; blocking."""

@@ -23,6 +23,7 @@ from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes.leftovers import Cleaner, RunCleaner
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
+from phoenixd.installed import job_runner
 from phoenixd.jobs.collection import Collection
 from phoenixd.memory.report.before import BeforeTasks
 from phoenixd.memory.report.workers import Judging
@@ -82,8 +83,16 @@ def routes(alerts: AlertsTable, processes: Processes, judged: Judged) -> list[Ro
         def end_tree(run_id: str) -> Awaitable[object]:
             return processes.fence("#alert", 0, run_id, None)
 
-        command = CommandRoute(alerts.command, end_tree, timeout=alerts.timeout, at_once=alerts.at_once, judged=judged)
-        routes.append(command)
+        routes.append(
+            CommandRoute(
+                alerts.command,
+                job_runner,
+                end_tree,
+                timeout=alerts.timeout,
+                at_once=alerts.at_once,
+                judged=judged,
+            )
+        )
     if alerts.webhook is not None:
         url = alerts.webhook if isinstance(alerts.webhook, str) else Path(alerts.webhook.file)
         header = Path(alerts.webhook_authorization.file) if alerts.webhook_authorization is not None else None

@@ -111,6 +111,8 @@ def test_p84_a_program_that_is_configured_anew_is_told_once_what_stands(stage: S
         stage.kill()
         stage.up()
         stage.until("it is told", lambda: len(told(alerts)) == 1)
+        # A daemon that dies before leaves it to the next one, which tells it again.
+        stage.until("that is noted", lambda: "quarantined was told by the command" in stage.ask("events", "--all"))
     stage.ask("remove", "broken")
     stage.until("the end is told", lambda: len(told(alerts)) == 2)
     raised, over = told(alerts)

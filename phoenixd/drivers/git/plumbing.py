@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from phoenixd.lifeline import Lifeline
+
 OUTPUT_LIMIT = 32 << 20
 ERROR_LIMIT = 4096
 GIVEN_LIMIT = 60_000
@@ -107,23 +109,27 @@ class Plumbing:
         settings = [part for name, value in DISARMED.items() for part in ("-c", f"{name}={value}")]
         command = ["git", "--no-pager", "--literal-pathspecs", *settings, *arguments]
         environment = {"PATH": _search_path(), **ENVIRONMENT}
-        try:
-            process = subprocess.Popen(
-                command,
-                cwd=cwd or self.directory,
-                env=environment,
-                stdin=subprocess.PIPE if given else subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise PlumbingFailed(f"git cannot be run: {error.strerror}") from error
-        # Where that is not allowed git's own limit holds alone, and one that has ended needs none.
-        with contextlib.suppress(OSError):
-            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
-        with process:
+        with contextlib.ExitStack() as until_over:
             try:
+                lifeline = until_over.enter_context(Lifeline())
+                process = subprocess.Popen(
+                    command,
+                    cwd=cwd or self.directory,
+                    env=environment,
+                    stdin=subprocess.PIPE if given else subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                    pass_fds=(lifeline.theirs,),
+                )
+            except OSError as error:
+                raise PlumbingFailed(f"git cannot be run: {error.strerror}") from error
+            until_over.enter_context(process)
+            try:
+                lifeline.hold(process.pid)
+                # Where that is not allowed git's own limit holds alone, and one that has ended needs none.
+                with contextlib.suppress(OSError):
+                    resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
                 if process.stdin is not None:
                     _give(process.stdin, given)
                 written, complaint = self._read(process, OUTPUT_LIMIT if limit is None else limit)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import secrets
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
@@ -25,35 +25,26 @@ RUN_ID = "PHOENIX_RUN_ID"
 
 END_LIMIT = 5.0
 """Seconds for which a program that was killed is waited for: one that waits for a dead disk may take longer."""
-BEGIN = """
-import os, signal, sys
-told = int(sys.argv[1])
-os.set_inheritable(told, False)
-for number in (signal.SIGPIPE, signal.SIGXFSZ):
-    signal.signal(number, signal.SIG_DFL)
-try:
-    os.execvp(sys.argv[2], sys.argv[2:])
-except OSError as error:
-    os.write(told, str(error.errno).encode())
-os._exit(127)
-"""
-"""Becomes the program, or tells why it cannot. A process that starts another waits until that one's program is opened:
-on a mount that does not answer the whole daemon would wait. The interpreter's own disk answers."""
 
 log = structlog.get_logger("phoenixd.notify")
 
 EndTree = Callable[[str], Awaitable[object]]
+Runner = Callable[[], Sequence[str]]
 
 
 class CommandRoute(Outbox):
     """Runs `argv`, no shell, at most `at_once` at a time; one that takes longer than `timeout` ends with its tree.
 
-    end_tree: ends every process whose environment carries the given run id.
+    runner: the argv before that of a program that ends with this daemon, also where the daemon is killed: the words of
+    phoenixd/shim/job.py. It also opens the program, for which the whole daemon would wait on a mount that does not
+    answer; so the runner must stand where the daemon's own code does, and not in the state directory, whose disk may be
+    what there is to tell of. end_tree: ends every process whose environment carries the given run id.
     """
 
     def __init__(
         self,
         argv: Sequence[str],
+        runner: Runner,
         end_tree: EndTree,
         *,
         timeout: float = 10.0,
@@ -64,6 +55,7 @@ class CommandRoute(Outbox):
         super().__init__("command", WAITING)
         self.mark = mark(*argv)
         self._argv = tuple(argv)
+        self._runner = runner
         self._end_tree = end_tree
         self._timeout = timeout
         self._at_once = at_once
@@ -93,7 +85,9 @@ class CommandRoute(Outbox):
             failed, tells = os.pipe()
         except OSError as error:
             return f"it did not start: {error.strerror}"
-        with os.fdopen(failed, "rb") as failure:
+        # Not waited for: where the runner is killed, a program that a mount holds may keep the other end.
+        os.set_blocking(failed, False)
+        with os.fdopen(failed, "rb", buffering=0) as failure:
             try:
                 process = await self._begin(run_id, tells)
             except OSError as error:
@@ -108,14 +102,16 @@ class CommandRoute(Outbox):
                     return f"exit {process.returncode}" if process.returncode else None
                 return f"it took longer than {self._timeout:g} s"
             finally:
-                if process.returncode is None:
+                # Less than 0: the runner was killed, and ended nothing.
+                if process.returncode is None or process.returncode < 0:
                     with anyio.CancelScope(shield=True):
                         await self._end(process, run_id)
 
     async def _begin(self, run_id: str, tells: int) -> asyncio.subprocess.Process:
-        """Begin the program; it writes into `tells` the number of the error for which it cannot. Raises OSError."""
+        """Begin the runner; it writes into `tells` the number of the error for which it cannot. Raises OSError."""
+        setup = {"failure": tells, "keeps_rank": True, "spares": True}
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", "-c", BEGIN, str(tells), *self._argv),
+            *(*self._runner(), "--setup", json.dumps(setup), *self._argv),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
@@ -126,6 +122,11 @@ class CommandRoute(Outbox):
         )
 
     async def _end(self, process: asyncio.subprocess.Process, run_id: str) -> None:
+        """Have the runner end all that is below it, and the fence what is left, the runner too where it hangs."""
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        with anyio.move_on_after(END_LIMIT):
+            await process.wait()
         try:
             await self._end_tree(run_id)
         except PhoenixdError as failure:

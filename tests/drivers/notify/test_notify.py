@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,6 +23,8 @@ from phoenixd.drivers.notify.command import RUN_ID, CommandRoute, without_secret
 from phoenixd.drivers.notify.notifier import Message, Notifier, Route, Settled
 from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes.pidfds import Processes
+from phoenixd.drivers.processes.proc import read_stat
+from phoenixd.installed import job_runner
 from phoenixd.runtime.tellings import Tellings
 from tests.ending import A_WHILE
 from tests.waiting import eventually
@@ -57,7 +60,7 @@ async def lines_of(path: Path, count: int) -> list[dict[str, Any]]:
 
 
 async def test_p84_the_command_gets_the_alert_as_json_and_nothing_as_an_argument(tmp_path: Path) -> None:
-    async with serving(CommandRoute(writes(tmp_path / "out"), end_tree, at_once=1)) as notifier:
+    async with serving(CommandRoute(writes(tmp_path / "out"), job_runner, end_tree, at_once=1)) as notifier:
         notifier.tell(an_alert(7, HOSTILE))
         notifier.tell(Reassure("builder", "permission", HOSTILE, 7, 1_800_000_000.0, "no longer waits: tool-end"))
         raised, over = await lines_of(tmp_path / "out", 2)
@@ -70,7 +73,8 @@ async def test_p84_the_command_gets_the_alert_as_json_and_nothing_as_an_argument
 
 
 async def test_a_way_that_is_new_is_told_what_stands_and_no_other_way_is(tmp_path: Path) -> None:
-    new, old = CommandRoute(writes(tmp_path / "new"), end_tree, at_once=1), WebhookRoute(Endpoint("http://[::1]:9/"))
+    new = CommandRoute(writes(tmp_path / "new"), job_runner, end_tree, at_once=1)
+    old = WebhookRoute(Endpoint("http://[::1]:9/"))
     async with serving(new, old) as notifier:
         assert set(notifier.ways) == {"command", "webhook"}
         notifier.tell_late("command", Unheard((an_alert(7), an_alert(9, HOSTILE))))
@@ -78,7 +82,7 @@ async def test_a_way_that_is_new_is_told_what_stands_and_no_other_way_is(tmp_pat
     assert (first["id"], first["state"], first["next"]) == (7, "raised", "phoenixctl attach builder")
     assert (second["id"], second["text"]) == (9, CLEAN)
     assert not old._waiting
-    other = CommandRoute(writes(tmp_path / "other"), end_tree)
+    other = CommandRoute(writes(tmp_path / "other"), job_runner, end_tree)
     assert new.mark != other.mark
 
 
@@ -91,11 +95,42 @@ async def test_a_command_that_takes_too_long_ends_with_its_tree(tmp_path: Path, 
         await end_tree(run_id)
         ended.append(run_id)
 
-    async with serving(CommandRoute(found, end_and_note, timeout=0.5)) as notifier:
+    async with serving(CommandRoute(found, job_runner, end_and_note, timeout=0.5)) as notifier:
         notifier.tell(an_alert())
         await eventually(lambda: ended)
     assert (tmp_path / "run").read_text().strip() == ended[0]
     assert carriers(ended[0]) == []
+
+
+async def test_what_a_command_that_ended_by_itself_leaves_behind_lives_on(tmp_path: Path) -> None:
+    """A script that begins a sound, or tries again later, is done for the daemon, and not for its operator."""
+    script = f"cat > /dev/null; sleep 600 & echo $! > {tmp_path}/left; setsid sleep 600 & echo $! >> {tmp_path}/left"
+    judged: list[tuple[str, str | None]] = []
+    route = CommandRoute(["sh", "-c", script], job_runner, end_tree, judged=lambda *one: judged.append(one))
+    async with serving(route) as notifier:
+        notifier.tell(an_alert())
+        await eventually(lambda: judged)
+    left = [int(line) for line in (tmp_path / "left").read_text().split()]
+    # The program may not have become `sleep` yet: to be there is what counts.
+    living = [pid for pid in left if (stat := read_stat(pid)) is not None and stat.state not in "ZX"]
+    for pid in living:
+        os.kill(pid, signal.SIGKILL)
+    assert judged == [("command", None)]
+    assert living == left
+
+
+async def test_a_command_whose_runner_is_killed_ends_with_its_tree_and_holds_up_nothing(tmp_path: Path) -> None:
+    script = f"cat > /dev/null; sleep 600 & echo $PPID $$ $! > {tmp_path}/new; mv {tmp_path}/new {tmp_path}/pids; wait"
+    judged: list[str | None] = []
+    route = CommandRoute(["sh", "-c", script], job_runner, end_tree, judged=lambda _, problem: judged.append(problem))
+    async with serving(route) as notifier:
+        notifier.tell(an_alert())
+        await eventually((tmp_path / "pids").exists)
+        runner, *tree = (int(word) for word in (tmp_path / "pids").read_text().split())
+        os.kill(runner, signal.SIGKILL)
+        await eventually(lambda: judged)
+    assert judged == ["sh: exit -9"]
+    assert not [pid for pid in tree if (stat := read_stat(pid)) is not None and stat.state not in "ZX"]
 
 
 def carriers(run_id: str) -> list[str]:
@@ -112,7 +147,8 @@ def carriers(run_id: str) -> list[str]:
 
 async def test_a_command_that_is_missing_or_fails_is_no_failure_of_ours(tmp_path: Path) -> None:
     for argv in (["/nonexistent/command"], ["false"], ["true"]):
-        async with serving(CommandRoute(argv, end_tree), CommandRoute(writes(tmp_path / "out"), end_tree)) as all_:
+        well = CommandRoute(writes(tmp_path / "out"), job_runner, end_tree)
+        async with serving(CommandRoute(argv, job_runner, end_tree), well) as all_:
             all_.tell(an_alert())
             await lines_of(tmp_path / "out", 1)
             (tmp_path / "out").unlink()
@@ -121,7 +157,7 @@ async def test_a_command_that_is_missing_or_fails_is_no_failure_of_ours(tmp_path
 async def test_at_most_four_commands_run_at_once_and_what_waits_is_bounded(tmp_path: Path) -> None:
     waits = f"while [ ! -e {tmp_path}/go ] && {A_WHILE}; do sleep 0.01; done"
     script = f"echo >> {tmp_path}/began; {waits}; cat >> {tmp_path}/out"
-    async with serving(CommandRoute(["sh", "-c", script], end_tree, timeout=60)) as notifier:
+    async with serving(CommandRoute(["sh", "-c", script], job_runner, end_tree, timeout=60)) as notifier:
         await asyncio.sleep(0)
         for number in range(4):
             notifier.tell(an_alert(number))
@@ -139,7 +175,7 @@ async def test_p84_a_command_that_hangs_holds_up_no_other_also_where_none_waited
     """Once all but one of those who send slept on when an alert came, and each program waited for the one before."""
     waits = f"while [ ! -e {tmp_path}/go ] && {A_WHILE}; do sleep 0.01; done"
     script = f"if [ -e {tmp_path}/out ]; then echo >> {tmp_path}/began; {waits}; fi; cat >> {tmp_path}/out"
-    async with serving(CommandRoute(["sh", "-c", script], end_tree, timeout=90)) as notifier:
+    async with serving(CommandRoute(["sh", "-c", script], job_runner, end_tree, timeout=90)) as notifier:
         notifier.tell(an_alert(1))
         await lines_of(tmp_path / "out", 1)
         for number in range(2, 6):
@@ -154,7 +190,7 @@ async def test_p84_the_end_of_an_alert_never_overtakes_its_beginning_where_sever
     waits = f"while [ ! -e {tmp_path}/go ] && {A_WHILE}; do sleep 0.01; done"
     slow = f'case $body in *\'"id": 7, "state": "raised"\'*) {waits};; esac'
     script = f"body=$(cat); {slow}; printf '%s\\n' \"$body\" >> {tmp_path}/out"
-    async with serving(CommandRoute(["sh", "-c", script], end_tree, timeout=90)) as notifier:
+    async with serving(CommandRoute(["sh", "-c", script], job_runner, end_tree, timeout=90)) as notifier:
         notifier.tell(an_alert(1))
         await lines_of(tmp_path / "out", 1)
         notifier.tell(an_alert(7))
@@ -287,7 +323,7 @@ async def test_an_address_that_is_none_is_logged_and_nothing_else(tmp_path: Path
     async with serving(
         WebhookRoute(Endpoint(tmp_path / "url"), tries=2, sleep=pauses),
         WebhookRoute(Endpoint(tmp_path / "missing"), tries=2, sleep=pauses),
-        CommandRoute(writes(tmp_path / "out"), end_tree),
+        CommandRoute(writes(tmp_path / "out"), job_runner, end_tree),
     ) as notifier:
         notifier.tell(an_alert(1))
         await lines_of(tmp_path / "out", 1)
@@ -342,7 +378,7 @@ async def test_p84_of_each_alert_it_is_heard_by_which_way_it_was_told_or_not_and
     tmp_path: Path,
 ) -> None:
     heard: list[tuple[str, tuple[tuple[str | None, int], ...], str | None]] = []
-    way = CommandRoute(["sh", "-c", f"[ ! -e {tmp_path}/fails ]"], end_tree, at_once=1)
+    way = CommandRoute(["sh", "-c", f"[ ! -e {tmp_path}/fails ]"], job_runner, end_tree, at_once=1)
     async with serving(way) as notifier:
         notifier.hear = lambda *one: heard.append(one)
         notifier.tell(an_alert(1))
@@ -394,7 +430,7 @@ def test_what_is_held_back_because_its_agent_raises_many_can_be_told_one_by_one_
 
 def test_what_is_given_up_because_too_many_wait_can_be_told_later() -> None:
     heard: list[int] = []
-    route = CommandRoute(["true"], end_tree)
+    route = CommandRoute(["true"], job_runner, end_tree)
     notifier = Notifier([route], lambda: 1_800_000_000.0)
     notifier.hear = lambda way, tells, problem: heard.extend(number for _, number in tells if problem)
     for number in range(103):
@@ -406,8 +442,8 @@ def test_what_is_given_up_because_too_many_wait_can_be_told_later() -> None:
 async def test_p84_a_way_that_fails_for_good_is_told_of_and_not_by_itself(tmp_path: Path) -> None:
     told: list[TroubleSeen | TroubleGone] = []
     tellings, out, tell = Tellings(told.append), tmp_path / "out", tmp_path / "tell"
-    broken = CommandRoute([str(tell)], end_tree, judged=tellings.hear)
-    well = CommandRoute(writes(out), end_tree, at_once=1)
+    broken = CommandRoute([str(tell)], job_runner, end_tree, judged=tellings.hear)
+    well = CommandRoute(writes(out), job_runner, end_tree, at_once=1)
     async with serving(broken, well) as notifier:
         notifier.tell(an_alert(1))
         notifier.tell(an_alert(2))

@@ -276,6 +276,18 @@ def test_a_runner_whose_daemon_is_gone_ends_whatever_is_in_the_leaf(tmp_path: Pa
         eventually_sync(lambda: tree.discard() or not tree.root.exists(), what="nothing lives in the tree")
 
 
+def test_a_runner_whose_daemon_died_before_the_runner_could_hear_of_it_runs_nothing(tmp_path: Path) -> None:
+    """Its parent is another one by then, of which nothing would ever be heard."""
+    daemon = subprocess.Popen(["true"])
+    daemon.wait()
+    touches = [*RUNNER, "--parent", str(daemon.pid), "touch", str(tmp_path / "ran")]
+    assert subprocess.run(touches, check=False, timeout=60).returncode == 143
+    assert not (tmp_path / "ran").exists()
+    touches[touches.index(str(daemon.pid))] = str(os.getpid())
+    assert subprocess.run(touches, check=False, timeout=60).returncode == 0
+    assert (tmp_path / "ran").exists()
+
+
 def test_jobs_of_a_daemon_that_was_killed_with_their_runners_end_with_the_next_one(tmp_path: Path) -> None:
     tree = CgroupTree.find(tmp_path / "state")
     if tree is None:
