@@ -13,10 +13,9 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.documents.incident import as_left
 from phoenixd.ports.terminal import Panes, Screens
+from phoenixd.runtime.post_mortem import HISTORY
 
 PATIENCE = 2.0
-HISTORY = 40
-"""Lines that have scrolled off: what is written below the farewell may have moved it."""
 
 
 class Farewells:

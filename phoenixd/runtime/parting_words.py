@@ -15,6 +15,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.documents.incident import as_left, last_paragraph, of_last_run
 from phoenixd.ports.terminal import Panes
+from phoenixd.runtime.post_mortem import HISTORY
 
 PATIENCE = 0.5
 AT_ONCE = 8
@@ -42,6 +43,6 @@ class PartingWords:
     async def found(self, ended: AgentExited) -> tuple[AgentExited]:
         """The end, with what the terminal shows."""
         async with self._places:
-            screen = await self._panes.capture(ended.agent)
+            screen = await self._panes.capture(ended.agent, HISTORY)
         left = of_last_run(as_left(screen, ended.agent), ended.agent)
         return (replace(ended, shown=last_paragraph(left, lambda text: self._clean(ended.agent, text))),)

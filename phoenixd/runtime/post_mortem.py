@@ -21,6 +21,9 @@ from phoenixd.ports import Sink
 
 Found = TypeVar("Found")
 
+HISTORY = 40
+"""Lines that have scrolled off: what is written below the last words of a terminal may have moved them."""
+
 log = structlog.get_logger()
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import anyio
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import AgentExited
-from phoenixd.documents.incident import NOTHING_RUNS
 from phoenixd.errors import TerminalFailed
 from phoenixd.runtime.post_mortem import Look, PostMortem
+from phoenixd.shim.notice import default_notice, marked
 from tests.core.story import Story
 
 
@@ -41,15 +43,21 @@ class Morgue:
 
 
 class Pane:
-    """A terminal with what the shim has written below; None: tmux does not answer."""
+    """A narrow terminal with what the shim has written below; None: tmux does not answer.
 
-    def __init__(self, shows: str | None) -> None:
-        self.shows, self.looks = shows, 0
+    As tmux shows it: where lines that scrolled off are asked for as well, a line that it broke is one line.
+    """
+
+    def __init__(self, shows: str | None, columns: int = 40) -> None:
+        self.shows, self.columns, self.looks = shows, columns, 0
 
     async def capture(self, agent: str, history: int = 0) -> str:
         self.looks += 1
         await anyio.lowlevel.checkpoint()
         if self.shows is None:
             raise TerminalFailed("no server")
-        below = f"phoenixd: {agent} ended with exit status 1.\n{NOTHING_RUNS.format(agent=agent)}\n"
-        return f"{self.shows.rstrip()}\n\n{below}"
+        below = [marked(line) for line in default_notice(agent, {"code": 1, "ended_at": "2026-11-30T00:00:00.123Z"})]
+        lines = [*self.shows.rstrip().splitlines(), "", *below]
+        if not history:
+            lines = [row for line in lines for row in textwrap.wrap(line, self.columns) or [""]]
+        return "\n".join(lines) + "\n"

@@ -13,6 +13,7 @@ from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.documents.incident import last_paragraph
 from phoenixd.runtime.parting_words import AT_ONCE, PartingWords
+from phoenixd.shim.notice import MARK
 from tests.core.story import Story, claude, spec
 from tests.runtime.morgue import Morgue, Pane
 
@@ -103,7 +104,7 @@ async def test_no_terminal_is_read_where_the_agent_was_heard_of_or_tells_nothing
 
 
 async def test_what_an_earlier_run_left_above_is_not_told_as_this_ones_words() -> None:
-    house = await died("no network\n\nphoenixd: a ended with exit status 1 at 2026-11-30T00:00:00.123Z.\n")
+    house = await died(f"no network\n\n{MARK}a ended with exit status 1 at 2026-11-30T00:00:00.123Z.\n")
     assert house.story.agent.last_exit is not None
     assert house.story.agent.last_exit.shown == ""
 
