@@ -42,11 +42,8 @@ class UntoldFailures:
         transcripts: Transcripts,
         screens: Screens,
         patience: float = PATIENCE,
-        clean: Callable[[str, str], str] = lambda agent, text: text,
     ) -> None:
-        """clean: takes the secrets of an agent out of a text."""
-        self._find, self._transcripts, self._screens, self._clean = find, transcripts, screens, clean
-        self.patience = patience
+        self._find, self._transcripts, self._screens, self.patience = find, transcripts, screens, patience
         self._threads = anyio.CapacityLimiter(math.inf)
 
     def may_tell(self, agent: Agent, ended: AgentExited) -> bool:
@@ -86,4 +83,4 @@ class UntoldFailures:
         if failed is None:
             return None, None
         log.info("untold_failure", agent=ended.agent, incarnation=ended.incarnation, failure=failed.failure)
-        return replace(failed, text=self._clean(agent.name, failed.text)), answer_cut(agent, facts)
+        return failed, answer_cut(agent, facts)
