@@ -56,7 +56,10 @@ def of_last_run(screen: str, agent: str) -> str:
 
 
 def _is_ours(line: str, agent: str) -> bool:
-    """Whether a shim wrote this line. One of an older version put names in front, or a command at the end."""
+    """Whether a shim wrote this line.
+
+    One of an older version put no mark: it begins the first line with two names, and ends the second with a command.
+    """
     return line.startswith((MARK, f"phoenixd: {agent} ")) or line.endswith(f": phoenixctl start {agent}")
 
 
