@@ -26,10 +26,6 @@ from phoenixd.core.seat import finding
 MOST = 20
 """Alerts that are told in one go; a person who is told of everything is told of nothing."""
 
-FIRST_PAUSE, LONGEST_PAUSE = 300.0, 3600.0
-"""Seconds until a way that failed for good is tried again, and those between two tries of one that fails for long: it
-may be a program that tells, and then ends with an error, and each try is one more word to a person who sleeps."""
-
 Numbered = tuple[str | None, int]
 """The name that an alert is told under, None for the fleet's own; and its number."""
 
@@ -63,11 +59,6 @@ def unheard(fleet: Fleet, way: str, offered: Collection[int] = ()) -> Unheard:
         way in one.waits and one.id not in offered for agent in fleet.agents.values() for one in alerts.unsure(agent)
     )
     return Unheard(tuple(told), tuple((one.agent, one.id) for one in more), is_more)
-
-
-def pause(failures: int) -> float:
-    """Seconds until a way that failed so often in a row is tried again."""
-    return min(FIRST_PAUSE * 2.0 ** min(failures - 1, 10), LONGEST_PAUSE)
 
 
 def numbers(fleet: Fleet) -> frozenset[int]:

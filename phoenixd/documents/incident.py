@@ -14,6 +14,7 @@ from phoenixd.core.decision import Readings
 from phoenixd.core.moment import in_words
 from phoenixd.documents.plain_text import clip, plain
 from phoenixd.documents.times import timestamp
+from phoenixd.shim.notice import MARK
 
 LINES = 100
 LINE_LIMIT = 500
@@ -24,12 +25,11 @@ DIRECTORY = "incidents"
 """Where they stand in an agent's directory."""
 OLDER = "incident-*-*.json"
 """How those were called that an older version put beside the other documents."""
-NOTHING_RUNS = "Nothing typed here runs. To start it: phoenixctl start {agent}"
-"""The second and last line of what a shim writes below an agent that is over (shim/terminal.py has it too)."""
-ENDED = "phoenixd: {agent} ended "
-"""How the first one begins. It stays above the next run, which the shim starts in the same terminal."""
-MOST_ROWS = 4
-"""Rows that each of them can take in a terminal that is narrow."""
+NOTICE = 2
+"""Lines that a shim writes below an agent that is over. An agent that prints its mark hides no more of its own words.
+
+The first one stays above the next run, which the shim starts in the same terminal.
+"""
 
 _HAS_WORDS = re.compile(r"[^\W\d_]{2}")
 MOST_WORDED, PARAGRAPH_LIMIT = 12, 160
@@ -37,43 +37,30 @@ MOST_WORDED, PARAGRAPH_LIMIT = 12, 160
 
 
 def as_left(screen: str, agent: str) -> str:
-    """A screen as its agent left it, without what the shim has written below since."""
+    """A screen as its agent left it, without what the shim has written below since.
+
+    In a screen that is read for this, and for `of_last_run`, a line that the terminal broke is one line.
+    """
     lines = screen.rstrip().splitlines()
-    rows = _rows_of(NOTHING_RUNS.format(agent=agent), lines)
-    if not rows:
-        return screen
-    del lines[-rows:]
-    ended = range(len(lines) - 1, max(-1, len(lines) - 1 - MOST_ROWS), -1)
-    first = next((row for row in ended if _says_the_end(lines, row, agent)), len(lines) - 1)
-    return "\n".join(lines[: max(0, first)]).rstrip()
+    left = len(lines)
+    while left > max(0, len(lines) - NOTICE) and _is_ours(lines[left - 1], agent):
+        left -= 1
+    return screen if left == len(lines) else "\n".join(lines[:left]).rstrip()
 
 
 def of_last_run(screen: str, agent: str) -> str:
     """What the newest run has left of such a screen, without what runs before it left above."""
     lines = screen.splitlines()
-    before = next((row for row in reversed(range(len(lines))) if _says_the_end(lines, row, agent)), None)
-    if before is None:
-        return screen
-    rows = range(before, min(before + MOST_ROWS, len(lines)))
-    last = next((row for row in rows if lines[row].rstrip().endswith(".")), before)
-    return "\n".join(lines[last + 1 :])
+    ours = max((row for row, line in enumerate(lines, 1) if _is_ours(line, agent)), default=0)
+    return "\n".join(lines[ours:])
 
 
-def _says_the_end(lines: list[str], row: int, agent: str) -> bool:
-    """Whether the line that begins in this row is the shim's about the end of a run."""
-    said = ENDED.format(agent=agent)
-    whole = "".join(lines[row : row + MOST_ROWS]).replace(" ", "")
-    return lines[row].startswith(said.split()[0]) and whole.startswith(said.replace(" ", ""))
+def _is_ours(line: str, agent: str) -> bool:
+    """Whether a shim wrote this line.
 
-
-def _rows_of(line: str, lines: list[str]) -> int:
-    """How many rows at the end are this line, which the terminal may have broken; 0 where it does not stand there.
-
-    A blank at which it was broken is shown by nothing.
+    One of an older version put no mark: it begins the first line with two names, and ends the second with a command.
     """
-    whole = line.replace(" ", "")
-    counts = range(1, MOST_ROWS + 1)
-    return next((count for count in counts if "".join(lines[-count:]).replace(" ", "") == whole), 0)
+    return line.startswith((MARK, f"phoenixd: {agent} ")) or line.endswith(f": phoenixctl start {agent}")
 
 
 def screen_lines(screen: str, clean: Callable[[str], str]) -> list[str]:

@@ -11,7 +11,18 @@ from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.harness.prompts import Prompt
 
 
-class Terminal(Protocol):
+class Panes(Protocol):
+    """What the agents' panes show, read."""
+
+    async def capture(self, agent: str, history: int = 0) -> str:
+        """The visible text of the pane, without escape sequences, and up to `history` lines that scrolled off it.
+
+        Raises TerminalFailed.
+        """
+        ...
+
+
+class Terminal(Panes, Protocol):
     """The tmux server of our own. All may raise TerminalFailed, which says nothing about the agents."""
 
     async def observe(self) -> bool:
@@ -37,10 +48,6 @@ class Terminal(Protocol):
 
     async def take_session(self, agent: str, seat: str, generation: int) -> None:
         """Have the agent's session bear the seat's name, take over who is attached to the one before, and tell them."""
-        ...
-
-    async def capture(self, agent: str, history: int = 0) -> str:
-        """The visible text of the pane, without escape sequences, and up to `history` lines that scrolled off it."""
         ...
 
     async def capture_raw(self, agent: str, history: int = 0) -> str:

@@ -9,7 +9,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import AnswerCut, ScreenSeen, UsageSeen
-from phoenixd.core.events.fleet import TroubleSeen
+from phoenixd.core.events.fleet import Rebooted, TroubleSeen
 from phoenixd.core.events.handoffs import AckFileSeen, AddendumWritten, PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import AnswerRequested, BreakerCorrupt, HandoffRequested, SendRequested
 from phoenixd.core.events.resonance import CheckRequested, FooterSeen, PlantingFailed, SeedRead
@@ -69,6 +69,9 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
 """The fields that hold words of others. Not among them: what an operator sends or answers, which has to arrive as it
 is."""
 
+HELD: dict[type[Any], tuple[str, ...]] = {AgentExited: ("failed",), TreeGone: ("ended",), Rebooted: ("ended",)}
+"""The fields that hold other events."""
+
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
 
@@ -86,16 +89,15 @@ def cleaned(event: Event, clean: CleanOf) -> Event:
         # A secret may begin in one word and end in the next one.
         said = (event.reason, *event.words, " ".join(event.words))
         return replace(event, secret=True) if _cleaned(said, event.agent, clean) != said else event
-    names = WORDS.get(type(event))
-    if names is None:
-        return event
     agent: str | None = getattr(event, "agent", None)
     changed: dict[str, Any] = {}
-    if isinstance(event, TreeGone) and event.ended is not None:
-        ended = cleaned(event.ended, clean)
-        if ended != event.ended:
-            changed["ended"] = ended
-    for name in names:
+    for name in HELD.get(type(event), ()):
+        value = getattr(event, name)
+        held = value if isinstance(value, tuple) else (value,) if value is not None else ()
+        without = tuple(cleaned(one, clean) for one in held)
+        if without != held:
+            changed[name] = without if isinstance(value, tuple) else without[0]
+    for name in WORDS.get(type(event), ()):
         value = getattr(event, name)
         found = _cleaned(value, agent, clean)
         if found != value:

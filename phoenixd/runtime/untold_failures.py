@@ -16,90 +16,57 @@ import structlog
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Stopping, is_its_own
+from phoenixd.core.agent.state import Stopping
+from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.harness.failed_turn import is_told_by_transcript_alone
-from phoenixd.ports import Sink
 from phoenixd.ports.evidence import Transcripts
 from phoenixd.ports.terminal import Screens
 from phoenixd.runtime.cut_answers import answer_cut
+from phoenixd.runtime.post_mortem import in_time, is_unexplained
 
 PATIENCE = 0.3
-"""Seconds for which an end is kept back at most: a disk may hang."""
+"""A disk may hang."""
 
 log = structlog.get_logger()
 
 
 class UntoldFailures:
-    """Looks and tells; what follows is the core's to say."""
+    """A look at the end of the transcript."""
 
     def __init__(
         self,
         find: Callable[[str], Agent | None],
-        tell: Sink,
         transcripts: Transcripts,
         screens: Screens,
         patience: float = PATIENCE,
-        clean: Callable[[str, str], str] = lambda agent, text: text,
     ) -> None:
-        """clean: takes the secrets of an agent out of a text."""
-        self._find = find
-        self._tell = tell
-        self._transcripts = transcripts
-        self._screens = screens
-        self._patience = patience
-        self._clean = clean
+        self._find, self._transcripts, self._screens, self.patience = find, transcripts, screens, patience
         self._threads = anyio.CapacityLimiter(math.inf)
-        self._under_way: set[tuple[str, str]] = set()
 
-    def may_be(self, ended: AgentExited) -> bool:
+    def may_tell(self, agent: Agent, ended: AgentExited) -> bool:
         """Whether the transcript may say more of this end than its code."""
-        if ended.cause != "exit" or not ended.code or ended.signal is not None:
-            return False
-        agent = self._find(ended.agent)
-        if agent is None or agent.run is None or agent.run.run_id != ended.run_id:
-            return False
-        return is_its_own(agent.state) and is_told_by_transcript_alone(agent.spec.harness)
+        return bool(ended.code) and ended.signal is None and is_told_by_transcript_alone(agent.spec.harness)
 
-    async def tell(self, ended: AgentExited) -> None:
-        """Tell what failed, if the transcript says it in time, and then the end, whatever became of the look."""
-        key = (ended.agent, ended.run_id)
-        if key in self._under_way:
-            # A shim that is asked anew says the same end again.
-            return
-        self._under_way.add(key)
-        told = ended
-        try:
-            failed, cut = await self._looked(ended)
-            agent = self._find(ended.agent)
-            if failed is not None and agent is not None and isinstance(agent.state, Stopping):
-                # Of a run that is over no hook is heard any more.
-                told = replace(ended, failed=failed)
-            elif failed is not None:
-                self._tell(failed)
-                if cut is not None:
-                    self._tell(cut)
-        finally:
-            self._under_way.discard(key)
-            self._tell(told)
+    async def found(self, ended: AgentExited) -> tuple[Event, ...]:
+        """What failed, if the transcript says it, and then the end."""
+        failed, cut = await self._look(ended)
+        agent = self._find(ended.agent)
+        if failed is None or agent is None:
+            return (ended,)
+        if isinstance(agent.state, Stopping):
+            # Of a run that is over no hook is heard any more.
+            return (replace(ended, failed=failed),)
+        return (failed, ended) if cut is None else (failed, cut, ended)
 
     async def explained(self, ended: AgentExited) -> AgentExited:
         """An end that was recorded while nobody heard it, with what had failed, if the transcript says it in time."""
-        if not self.may_be(ended):
+        if not is_unexplained(self._find(ended.agent), ended, self):
             return ended
-        failed, _ = await self._looked(ended)
+        failed, _ = await in_time(self.patience, ended.agent, self._look(ended)) or (None, None)
         return replace(ended, failed=failed) if failed is not None else ended
-
-    async def _looked(self, ended: AgentExited) -> tuple[TurnFailed | None, AnswerCut | None]:
-        try:
-            with anyio.move_on_after(self._patience):
-                return await self._look(ended)
-        except Exception:
-            # An agent's files may be anything: a fault in reading them costs this look.
-            log.exception("untold_failures_fault", agent=ended.agent)
-        return None, None
 
     async def _look(self, ended: AgentExited) -> tuple[TurnFailed | None, AnswerCut | None]:
         agent = self._find(ended.agent)
@@ -116,4 +83,4 @@ class UntoldFailures:
         if failed is None:
             return None, None
         log.info("untold_failure", agent=ended.agent, incarnation=ended.incarnation, failure=failed.failure)
-        return replace(failed, text=self._clean(agent.name, failed.text)), answer_cut(agent, facts)
+        return failed, answer_cut(agent, facts)

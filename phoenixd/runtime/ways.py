@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Protocol
 
 import structlog
@@ -13,7 +13,8 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.events.fleet import AlertsTold, WaysBegun
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Instant
-from phoenixd.core.unheard import Numbered, Unheard, numbers, pause, unheard
+from phoenixd.core.redelivery import Way, catch_up, having_failed, having_told, is_due
+from phoenixd.core.unheard import Numbered, Unheard
 from phoenixd.errors import JournalFailed
 from phoenixd.ports import Sink
 from phoenixd.ports.journal import Journal
@@ -40,78 +41,30 @@ class Teller(Protocol):
     def tell_late(self, way: str, late: Unheard) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Refused:
-    """An alert that a way could not tell, for good. times: how often, but where it has told nothing in between.
-
-    told: how much it had told by the newest time. due: what it refuses again and again is not tried before that.
-    """
-
-    times: int
-    told: int
-    due: Instant
-
-
-@dataclass(slots=True)
-class _Way:
-    """behind: something may stand that it has not told. failures: since it last told something; due: the next try.
-
-    told: how often it has told something. tried: what it was tried with, by numbers, since it fails.
-    """
-
-    behind: bool = False
-    failures: int = 0
-    due: Instant = 0.0
-    told: int = 0
-    tried: set[int] = field(default_factory=set)
-    refused: dict[int, _Refused] = field(default_factory=dict)
-
-    def tells(self, told: tuple[Numbered, ...]) -> None:
-        self.failures, self.due = 0, 0.0
-        self.told += 1
-        self.tried.clear()
-        for _, number in told:
-            self.refused.pop(number, None)
-
-    def fails(self, number: int | None, at: Instant) -> None:
-        """number: of the alert that the message was for; None for the end of one."""
-        if number is not None:
-            self.behind = True
-            self.tried.add(number)
-            known = self.refused.get(number, _Refused(0, -1, 0.0))
-            times = known.times + (known.told != self.told)
-            self.refused[number] = _Refused(times, self.told, at + pause(times - 1) if times > 1 else at)
-        if at >= self.due:
-            self.failures += 1
-            self.due = at + pause(self.failures)
-
-
 class Ways:
     """Has the fleet know what was told, and each way tell late what it could not tell in time."""
 
     def __init__(self, fleet: Callable[[], Fleet], at: Callable[[], Instant], tell: Sink, teller: Teller) -> None:
         self._fleet, self._at, self._tell, self._teller = fleet, at, tell, teller
-        self._ways = {name: _Way() for name in teller.ways}
+        self._ways = dict.fromkeys(teller.ways, Way())
 
     def begin(self) -> None:
         """Have told what waits from before this daemon."""
-        for name, way in self._ways.items():
-            way.behind = True
-            self._catch_up(name, way)
+        for name in self._ways:
+            self._catch_up(name)
 
     def hear(self, name: str, tells: tuple[Numbered, ...], problem: str | None) -> None:
         """A way has told these alerts, or could not, for good. The end of one names none."""
-        way = self._ways[name]
-        if problem is None:
-            if tells:
-                self._tell(AlertsTold(name, tells))
-            way.tells(tells)
-            # In one that has others to tell yet these would only take the places of those: a look finds it at rest.
-            if way.behind and self._teller.is_at_rest(name):
-                self._catch_up(name, way)
+        if problem is not None:
+            # What a message counts beside its own alert has no part in why it was refused.
+            self._ways[name] = having_failed(self._ways[name], tells[0][1] if tells else None, self._at())
             return
-        # What a message counts beside its own alert has no part in why it was refused.
-        way.fails(tells[0][1] if tells else None, self._at())
+        if tells:
+            self._tell(AlertsTold(name, tells))
+        way = self._ways[name] = having_told(self._ways[name], tells)
+        # In one that has others to tell yet these would only take the places of those: a look finds it at rest.
+        if way.behind and self._teller.is_at_rest(name):
+            self._catch_up(name)
 
     def leave_out(self, name: str, tells: tuple[Numbered, ...], why: str) -> None:
         """A way is not to tell these alerts."""
@@ -119,28 +72,15 @@ class Ways:
 
     async def look(self) -> None:
         """Have told what waits for ways whose time has come."""
-        at, is_more = self._at(), self._teller.let_go()
+        is_more = self._teller.let_go()
         for name, way in self._ways.items():
-            way.behind = way.behind or is_more
-            if way.behind and at >= way.due and self._teller.is_at_rest(name):
-                self._catch_up(name, way)
+            self._ways[name] = way = replace(way, behind=way.behind or is_more)
+            if is_due(way, self._at()) and self._teller.is_at_rest(name):
+                self._catch_up(name)
 
-    def _catch_up(self, name: str, way: _Way) -> None:
-        """Have a way tell what waits; one that fails is tried with one alert, and then it tells the others."""
-        fleet, at = self._fleet(), self._at()
-        if way.refused:
-            standing = numbers(fleet)
-            way.refused = {number: one for number, one in way.refused.items() if number in standing}
-        later = {number for number, one in way.refused.items() if at < one.due}
-        given = {*self._teller.offered(name), *later}
-        late = unheard(fleet, name, given | way.tried if way.failures else given)
-        if way.failures:
-            if not late.alerts:
-                # Each was tried once: the first one begins again. So one that is always refused holds up no other.
-                way.tried.clear()
-                late = unheard(fleet, name, given)
-            late = Unheard(late.alerts[:1], is_more=late.is_more)
-        way.behind = late.is_more or bool(later) or bool(way.failures and late.alerts)
+    def _catch_up(self, name: str) -> None:
+        found = catch_up(self._ways[name], name, self._fleet(), self._teller.offered(name), self._at())
+        self._ways[name], late = found
         if late.alerts:
             self._teller.tell_late(name, late)
 

@@ -17,10 +17,11 @@ from agenthooks import AgentHooks
 from arming import identifier
 from heartbeat import Heartbeat
 from link import Link
+from notice import default_notice, failed_notice
 from reactor import Reactor, Signals
 from run import Run
 from spool import Spool
-from terminal import default_notice, failed_notice, open_terminal, server_of_pane
+from terminal import open_terminal, server_of_pane
 from unswept import Unswept
 
 TYPE_CHECKING = False

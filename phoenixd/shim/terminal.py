@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import select
-import signal
 import termios
 
+from notice import marked
 from reactor import HUNG_UP, READABLE
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Attributes = list[Any]  # As termios has them: a list of numbers, and the characters last.
 
 IFLAG, LFLAG = 0, 3
-MAX_LINES, MAX_LINE = 40, 400
+MAX_LINES = 40
 MAX_DISCARDS = 64
 
 # What a full-screen program leaves behind when it is killed. ST ends a sequence that it was in the middle of.
@@ -96,7 +96,7 @@ class Terminal:
         self._set(inert)
         self._swallow(True)
         last = ""
-        for last in map(printable, itertools.islice(lines, MAX_LINES)):
+        for last in map(marked, itertools.islice(lines, MAX_LINES)):
             self._write(last.encode("utf-8", "replace") + b"\r\n")
         self._columns = self._width()
         self._rows = -(-len(last) // self._columns) if self._columns and last.isascii() else 0
@@ -163,37 +163,6 @@ def open_terminal(reactor: Reactor, on_lost: Callable[[], None]) -> Terminal | N
     except OSError:
         return None
     return Terminal(fd, reactor, on_lost)
-
-
-def printable(text: str) -> str:
-    """The text on one line, without a byte that a terminal would obey."""
-    return "".join(character if character.isprintable() else " " for character in text)[:MAX_LINE]
-
-
-def default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
-    """What stands there while nothing runs, where the daemon said nothing better."""
-    ending = "has not been started"
-    if last_exit is not None and last_exit.get("signal") is not None:
-        ending = f"ended by {_signal(last_exit['signal'])} at {last_exit.get('ended_at')}"
-    elif last_exit is not None:
-        ending = f"ended with exit status {last_exit.get('code')} at {last_exit.get('ended_at')}"
-    return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
-
-
-def _signal(number: int) -> str:
-    """A signal as people call it; by its number where it has no name of its own."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def failed_notice(agent: str, why: str) -> list[str]:
-    """The same after a start that failed; another one would fail alike, so that why comes first."""
-    return [
-        f"phoenixd: {agent} could not be started: {why}.",
-        f"Nothing typed here runs. Why: phoenixctl explain {agent}",
-    ]
 
 
 def server_of_pane() -> int | None:

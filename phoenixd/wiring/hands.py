@@ -8,7 +8,6 @@ from typing import Any
 from anyio.abc import TaskGroup
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.tasks import concerned
 from phoenixd.documents.project import layout
 from phoenixd.documents.status_line import StatusLine
@@ -32,6 +31,7 @@ from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.parting_words import PartingWords
 from phoenixd.runtime.performer import Performer
+from phoenixd.runtime.post_mortem import PostMortem
 from phoenixd.runtime.recovery import relink, unfinished_openings, unfinished_texts
 from phoenixd.runtime.sighting import Sighting
 from phoenixd.runtime.sights import Sights
@@ -70,18 +70,10 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
     key_watch = KeyWatch(world.terminal, FileReads(), clock, tell, supervisor.everybody)
 
-    untold = UntoldFailures(find, tell, house.transcripts, house.screens)
-
-    farewells = Farewells(find, tell, world.terminal, house.screens)
-
-    parting_words = PartingWords(find, tell, world.terminal, house.papers.clean)
-
-    def looked_into(ended: AgentExited) -> bool:
-        for part in (untold, farewells, parting_words):
-            if part.may_be(ended):
-                tasks.start_soon(part.tell, ended)
-                return True
-        return False
+    untold = UntoldFailures(find, house.transcripts, house.screens)
+    farewells = Farewells(find, world.terminal, house.screens)
+    parting_words = PartingWords(world.terminal, house.papers.clean)
+    post_mortem = PostMortem(find, tell, tasks, (untold, farewells, parting_words))
 
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
@@ -104,7 +96,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
         unswept=strays.hear,
         left_out=marker_watch.heard,
-        looked_into=looked_into,
+        looked_into=post_mortem.looks_into,
         explained=untold.explained,
     )
     performer = Performer(

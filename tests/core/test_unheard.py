@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent.standing import Ack, StandingAlert
 from phoenixd.core.events.fleet import AlertsTold, TroubleGone, TroubleSeen, WaysBegun
 from phoenixd.core.events.orders import MuteRequested, UnmuteRequested
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.unheard import LONGEST_PAUSE, MOST, Unheard, numbers, pause, unheard
+from phoenixd.core.unheard import MOST, Unheard, numbers, unheard
 from tests.core.story import Story, claude
 from tests.core.test_touched_dialogs import keys
 from tests.journaled import dump_agent, load_agent
@@ -162,8 +160,3 @@ def test_what_waits_of_a_question_in_doubt_is_looked_for_again_as_what_waits_for
     assert unheard(story.fleet, "webhook") == Unheard(is_more=True)
     story.tell(UnmuteRequested("a", "ada"))
     assert waits(story, "webhook") == [asked.id]
-
-
-@pytest.mark.parametrize(("failures", "seconds"), [(1, 300.0), (2, 600.0), (4, 2400.0), (5, 3600.0), (10_000, 3600.0)])
-def test_a_way_that_fails_is_tried_less_and_less_often_and_never_given_up(failures: int, seconds: float) -> None:
-    assert pause(failures) == seconds <= LONGEST_PAUSE

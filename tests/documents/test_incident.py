@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from phoenixd.core.agent.run import Incident
-from phoenixd.documents import incident
 from phoenixd.documents.incident import (
     LINE_LIMIT,
     LINES,
@@ -21,8 +17,7 @@ from phoenixd.documents.incident import (
     screen_lines,
 )
 from phoenixd.documents.redact import redact
-
-SHIM = Path(incident.__file__).parents[1] / "shim"
+from phoenixd.shim.notice import MARK, default_notice, failed_notice, marked
 
 KEY = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkq\n" * 5 + "-----END PRIVATE KEY-----"
 
@@ -57,36 +52,47 @@ def test_g43_the_next_session_is_told_once_of_which_kind_its_incident_was(
     assert told.count(kind) == 2, "in its words, and in the name of its file"
 
 
-def test_c41_a_terminal_is_kept_as_its_agent_left_it_without_our_own_words_below() -> None:
-    shows = "from terminal import default_notice; print(*default_notice('docs', {'code': 3}), sep='\\n')"
-    ours = subprocess.run([sys.executable, "-c", shows], cwd=SHIM, capture_output=True, text=True, check=True).stdout
-    assert as_left(f"Traceback\nKeyError: 7\n\n{ours}", "docs") == "Traceback\nKeyError: 7"
-    assert as_left(ours, "docs") == ""
+END = {"code": 1, "ended_at": "2026-11-30T00:00:00.123Z"}
+MARKED = [marked(line) for line in default_notice("docs", END)]
+OLDER = [
+    "phoenixd: docs ended with exit status 1 at 2026-11-30T00:00:00.123Z.",
+    "Nothing typed here runs. To start it: phoenixctl start docs",
+]
+"""As a shim of an older version wrote it, which may live for weeks."""
+BELOW = pytest.mark.parametrize("below", [MARKED, OLDER], ids=["marked", "by an older shim"])
+
+
+def screen(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+@BELOW
+def test_c41_a_terminal_is_kept_as_its_agent_left_it_without_our_own_words_below(below: list[str]) -> None:
+    assert as_left(screen("Traceback", "KeyError: 7", "", *below), "docs") == "Traceback\nKeyError: 7"
+    assert as_left(screen(*below), "docs") == ""
     assert as_left("Traceback\nKeyError: 7\n", "docs") == "Traceback\nKeyError: 7\n"
-    assert as_left(f"KeyError: 7\n{ours}$ ", "docs").endswith("$ "), "an agent's own words are none of ours"
+    assert as_left(screen("KeyError: 7", *below, "$ "), "docs").endswith("$ \n"), "it runs, and this is its own"
 
 
-def shim_says(code: int, agent: str, columns: int) -> str:
-    """What a shim writes below a run, as a terminal of so many columns shows it."""
-    shows = (
-        "import sys; from terminal import default_notice; at = '2026-11-30T00:00:00.123Z'; "
-        "print(*default_notice(sys.argv[1], {'code': int(sys.argv[2]), 'ended_at': at}), sep='\\n')"
-    )
-    argv = [sys.executable, "-c", shows, agent, f"{code}"]
-    said = subprocess.run(argv, cwd=SHIM, capture_output=True, text=True, check=True).stdout
-    rows = [line[at : at + columns].rstrip() for line in said.splitlines() for at in range(0, len(line), columns)]
-    return "\n".join(rows) + "\n"
+def test_our_words_are_known_by_their_mark_whatever_they_say() -> None:
+    failed = [marked(line) for line in failed_notice("docs", "no such file")]
+    assert as_left(screen("KeyError: 7", *failed), "docs") == "KeyError: 7"
+    assert as_left(screen("KeyError: 7", marked("Bonjour"), marked("à tous")), "docs") == "KeyError: 7"
 
 
-@pytest.mark.parametrize("columns", [120, 80, 40])
-@pytest.mark.parametrize("shows", ["", "bad key\n"])
-def test_what_a_run_left_is_not_what_the_run_before_it_left_above(columns: int, shows: str) -> None:
+def test_an_agent_that_prints_our_mark_hides_two_lines_of_its_own_and_no_more() -> None:
+    """An operator, and who reads a failure, still see what it did before."""
+    printed = [f"{MARK}{number}" for number in range(5)]
+    assert as_left(screen("rm -rf /", *printed), "docs") == screen("rm -rf /", *printed[:3]).rstrip()
+    assert as_left(screen("rm -rf /", *printed, *MARKED), "docs") == screen("rm -rf /", *printed).rstrip()
+    assert as_left(screen("phoenixd: cannot start: no such file"), "docs").startswith("phoenixd: cannot"), "no mark"
+
+
+@BELOW
+@pytest.mark.parametrize("shows", ["", "bad key"])
+def test_what_a_run_left_is_not_what_the_run_before_it_left_above(below: list[str], shows: str) -> None:
     """A shim takes away the last line alone when the next run begins."""
-    agent = "a" * 32
-    below = shim_says(1, agent, columns)
-    stays = below[: below.index("Nothing")]
-    screen = f"no network\n\n{stays}{shows}\n{below}"
-    left = as_left(screen, agent)
-    assert last_paragraph(of_last_run(left, agent), str) == shows.strip()
+    left = as_left(screen("no network", "", below[0], "no key", below[0], shows, *below), "docs")
+    assert last_paragraph(of_last_run(left, "docs"), str) == shows
     assert "no network" in left
-    assert last_paragraph(of_last_run(as_left(f"{shows}\n{below}", agent), agent), str) == shows.strip()
+    assert last_paragraph(of_last_run(as_left(screen(shows, *below), "docs"), "docs"), str) == shows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -17,14 +17,14 @@ from phoenixd.core.events.orders import AgentDeclared, AnswerRequested, SendRequ
 from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen
 from phoenixd.core.events.runs import AgentExited, NotDelivered, TreeGone
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
-from phoenixd.core.hooks import Hook
+from phoenixd.core.hooks import Hook, TurnFailed
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.hooks import hook_event, hook_of
 from phoenixd.documents.journal_names import event_name
 from phoenixd.documents.redact import redact
 from phoenixd.planting import Marker, Planting
-from phoenixd.runtime.cleaning import MAX_FIELD, MEANT, ORDERED, WORDS, cleaned, kept
+from phoenixd.runtime.cleaning import HELD, MAX_FIELD, MEANT, ORDERED, WORDS, cleaned, kept
 from phoenixd.runtime.describe import describe_event
 from tests.core.story import Story, claude, spec
 from tests.hiding import VALUE, hidings, shows
@@ -151,6 +151,28 @@ def test_an_exit_record_beside_an_unproven_end_is_kept_as_plain_fields_without_s
     assert json.loads(json.dumps(detail)) == detail
 
 
+HEALTHY = AgentExited("b", 1, "r", 0, None)
+UNTOLD = AgentExited("a", 1, "r", 1, None, failed=TurnFailed("a", 1, text=f"401 for TOKEN={SECRET}", failure="login"))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        UNTOLD,
+        TreeGone("a", 1, unproven=True, ended=UNTOLD),
+        Rebooted("b2", (AgentExited("b", 1, "r", 0, None), UNTOLD)),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_promise_11_what_had_failed_before_an_end_that_is_found_later_is_without_secrets(found: Event) -> None:
+    """Its words are from a transcript, and people are shown them."""
+    assert SECRET in str(asdict(found))
+    without = cleaned(found, lambda agent, words: redact(words))
+    assert SECRET not in str(asdict(without))
+    assert "401 for" in str(asdict(without))
+    assert cleaned(without, lambda agent, words: redact(words)) is without
+
+
 OURS = {
     "agent": "a name that was checked where it was declared",
     "by": "who asked, as the API knows him",
@@ -236,6 +258,21 @@ def test_each_text_of_each_event_is_cleaned_or_known_to_be_no_agents() -> None:
         known = {*WORDS.get(kind, ()), *ORDERED.get(kind, ()), *OURS}
         left = {(kind.__name__, name) for name in words - known}
         assert left <= OF_THE_DAEMON
+
+
+def within(hint: Any) -> Iterator[Any]:
+    """A type, and those that it is made of."""
+    yield hint
+    for one in get_args(hint):
+        yield from within(one)
+
+
+def test_each_event_that_another_one_holds_is_cleaned_with_it() -> None:
+    events = {*classes(Event)}
+    for kind in events:
+        hints = get_type_hints(kind)
+        held = {one.name for one in fields(kind) if events & {*within(hints[one.name])}}
+        assert held == {*HELD.get(kind, ())}, kind.__name__
 
 
 @pytest.mark.parametrize("secret", [SECRET, VALUE])

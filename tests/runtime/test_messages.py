@@ -202,7 +202,7 @@ async def test_what_a_person_is_typing_is_left_alone(post: Post) -> None:
 
 
 async def test_a_cli_that_has_not_drawn_yet_is_waited_for(post: Post) -> None:
-    looks = iter(["", "phoenixd: a has not been started.\n"])
+    looks = iter(["", "[phoenixd] a has not been started.\n"])
 
     async def capture(agent: str, history: int = 0) -> str:
         return next(looks, prompt_with(post.pane.line))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Parked, Stopped
-from phoenixd.core.events import Event
+from phoenixd.core.agent.state import Parked
 from phoenixd.core.events.fleet import Rebooted
 from phoenixd.core.events.runs import AgentExited, ShimLost, TreeGone
 from phoenixd.core.hooks import TurnFailed
@@ -22,9 +22,9 @@ from phoenixd.core.unproven import weighed
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.harness.screens import Screens
-from phoenixd.runtime.describe import describe_event
 from phoenixd.runtime.untold_failures import UntoldFailures
 from tests.core.story import Story, spec
+from tests.runtime.morgue import Morgue
 
 LIMIT = {
     "message": "You’ve hit your usage limit. Visit the settings to purchase more credits or try again at 11:59 PM.",
@@ -41,25 +41,15 @@ LOGIN = {
 }
 
 
-class House:
+class House(Morgue):
     """One run in its first turn, with the transcript of its session in a real file."""
 
-    def __init__(self, file: Path, harness: str = "codex") -> None:
+    def __init__(self, file: Path, harness: str = "codex", files: Any = None, patience: float = 60.0) -> None:
         self.file = file
-        self.story = Story(spec(harness=harness, prompt="Build the shop.")).works()
-        self.told: list[Event] = []
-        self.files: Any = TranscriptFiles(lambda agent: str(self.file))
-        self.untold = self.made()
-
-    def made(self, patience: float = 60.0) -> UntoldFailures:
-        return UntoldFailures(self.find, self.tell, self.files, Screens(lambda: self.story.wall), patience)
-
-    def find(self, name: str) -> Agent | None:
-        return self.story.fleet.agents.get(name)
-
-    def tell(self, event: Event) -> None:
-        self.told.append(event)
-        self.story.tell(event)
+        story = Story(spec(harness=harness, prompt="Build the shop.")).works()
+        files = files or TranscriptFiles(lambda agent: str(file))
+        self.untold = UntoldFailures(self.find, files, Screens(lambda: story.wall), patience)
+        super().__init__(story, self.untold)
 
     def wrote(self, error: dict[str, Any] | None, after: float = 5.0) -> None:
         """The turn has ended so, that many seconds after the run began."""
@@ -70,17 +60,9 @@ class House:
         with self.file.open("a") as file:
             file.writelines(f"{json.dumps(line)}\n" for line in lines)
 
-    def end(self, code: int | None = 1, **more: Any) -> AgentExited:
+    def end(self, code: int | None = 1, signal: int | None = None) -> AgentExited:
         self.story.pass_over(6.0)
-        run = self.story.run
-        return AgentExited("a", run.incarnation, run.run_id, code, more.pop("signal", None), **more)
-
-    async def ends(self, code: int | None = 1, **more: Any) -> None:
-        ended = self.end(code, **more)
-        if self.untold.may_be(ended):
-            await self.untold.tell(ended)
-        else:
-            self.tell(ended)
+        return replace(super().end(code, signal), lived=None)
 
 
 @pytest.fixture
@@ -90,7 +72,7 @@ def house(tmp_path: Path) -> House:
 
 async def test_f_proc_26_a_limit_that_the_transcripts_end_alone_tells_parks_until_its_reset(house: House) -> None:
     house.wrote(LIMIT)
-    await house.ends()
+    await house.ends(house.end())
 
     assert [type(event) for event in house.told] == [TurnFailed, AgentExited]
     agent = house.story.agent
@@ -109,7 +91,7 @@ async def test_f_proc_26_other_failures_are_what_a_hook_would_have_told(
     house: House, error: dict[str, Any], state: str
 ) -> None:
     house.wrote(error)
-    await house.ends()
+    await house.ends(house.end())
 
     assert house.story.agent.view().state == state, house.story.agent.reason
     assert house.story.agent.crashes == ()
@@ -127,8 +109,7 @@ class Lost(House):
         self.tell(ShimLost("a", self.story.run.incarnation))
         ended = self.end(code)
         if how == "told late":
-            assert self.untold.may_be(ended)
-            await self.untold.tell(ended)
+            assert await self.ends(ended)
             return
         gone = TreeGone("a", ended.incarnation, unproven=how == "unproven")
         found = weighed(gone, await self.untold.explained(ended), begun=True)
@@ -197,17 +178,12 @@ async def test_such_an_end_without_a_failure_in_its_transcript_is_judged_as_befo
     assert house.story.agent.parking is None
 
 
-async def test_an_end_that_was_ordered_is_not_explained_and_what_failed_is_told_without_secrets(house: House) -> None:
+async def test_an_end_that_was_ordered_is_not_explained(house: House) -> None:
     house.wrote(LOGIN)
-    house.untold = UntoldFailures(
-        house.find, house.tell, house.files, Screens(lambda: house.story.wall), 60.0,
-        clean=lambda agent, text: text.replace("Incorrect", "[secret]"),
-    )  # fmt: skip
     ended = house.end()
     explained = await house.untold.explained(ended)
     assert explained.failed is not None
-    assert "[secret] API key" in explained.failed.text
-    assert "Incorrect" not in str(describe_event(TreeGone("a", 1, unproven=True, ended=explained)))
+    assert "API key" in explained.failed.text
 
     house.story.stop()
     assert await house.untold.explained(ended) == ended
@@ -219,7 +195,7 @@ async def test_f_ho_1_a_full_context_at_the_end_of_a_run_goes_fresh(house: House
     house.story.hook("stop")
     house.story.hook("prompt-submit", text="And the till.")
     house.wrote(FULL)
-    await house.ends()
+    await house.ends(house.end())
 
     assert house.story.respawned().spawn.mode.value == "fresh", house.story.agent.reason
     assert house.story.agent.crashes == ()
@@ -227,50 +203,31 @@ async def test_f_ho_1_a_full_context_at_the_end_of_a_run_goes_fresh(house: House
 
 async def test_what_the_run_before_wrote_is_not_why_this_one_ended(house: House) -> None:
     house.wrote(LIMIT, after=-3.0)
-    await house.ends()
+    await house.ends(house.end())
 
     assert [type(event) for event in house.told] == [AgentExited]
     assert len(house.story.agent.crashes) == 1
 
 
 async def test_without_a_transcript_and_with_one_of_rubbish_the_end_is_told_as_it_is(house: House) -> None:
-    await house.ends()
+    await house.ends(house.end())
     house.file.write_bytes(b"\x00\xff{[" * 1000)
     house.story.respawned().works()
-    await house.ends()
+    await house.ends(house.end())
 
     assert [type(event) for event in house.told] == [AgentExited, AgentExited]
 
 
 @pytest.mark.parametrize(
-    ("harness", "code", "more"),
-    [
-        ("codex", 0, {}),
-        ("codex", None, {"signal": 9}),
-        ("codex", 143, {"cause": "terminal_lost"}),
-        ("claude", 1, {}),
-        ("gemini", 1, {}),
-        ("command", 1, {}),
-    ],
+    ("harness", "code", "signal"),
+    [("codex", 0, None), ("codex", None, 9), ("claude", 1, None), ("gemini", 1, None), ("command", 1, None)],
 )
-def test_promise_1_no_other_death_waits_for_a_look(
-    tmp_path: Path, harness: str, code: int | None, more: dict[str, Any]
+async def test_promise_1_no_other_death_waits_for_a_look(
+    tmp_path: Path, harness: str, code: int | None, signal: int | None
 ) -> None:
     other = House(tmp_path / "transcript.jsonl", harness)
 
-    assert not other.untold.may_be(other.end(code, **more))
-
-
-def test_an_end_that_was_ordered_and_one_of_another_run_wait_for_no_look(house: House) -> None:
-    ended = house.end()
-    other = AgentExited("a", 1, "another", 1, None)
-    assert house.untold.may_be(ended)
-    assert not house.untold.may_be(other)
-    house.story.stop()
-    assert not house.untold.may_be(ended)
-    house.story.tell(ended)
-    assert isinstance(house.story.state, Stopped)
-    assert not house.untold.may_be(ended)
+    assert not await other.ends(other.end(code, signal))
 
 
 class Hung:
@@ -291,21 +248,10 @@ def hung() -> Iterator[Hung]:
     made.answers.set()
 
 
-async def test_a_disk_that_hangs_keeps_no_end_back_for_long(house: House, hung: Hung) -> None:
-    house.files, ended = hung, house.end()
+async def test_a_disk_that_hangs_keeps_no_end_back_for_long(tmp_path: Path, hung: Hung) -> None:
+    house = House(tmp_path / "rollout.jsonl", files=hung, patience=0.05)
+    ended = house.end()
 
-    await house.made(patience=0.05).tell(ended)
-
-    assert house.told == [ended]
-
-
-async def test_a_fault_in_the_look_keeps_no_end_back(house: House) -> None:
-    class Broken:
-        def end_now(self, agent: Agent) -> SessionFacts | None:
-            raise RuntimeError("what nobody thought of")
-
-    house.files, ended = Broken(), house.end()
-
-    await house.made().tell(ended)
+    await house.ends(ended)
 
     assert house.told == [ended]

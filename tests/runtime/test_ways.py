@@ -10,7 +10,8 @@ import pytest
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen, WaysBegun
 from phoenixd.core.events.orders import MuteRequested, UnmuteRequested
-from phoenixd.core.unheard import FIRST_PAUSE, MOST, Numbered, Unheard
+from phoenixd.core.redelivery import FIRST_PAUSE
+from phoenixd.core.unheard import MOST, Numbered, Unheard
 from phoenixd.errors import JournalFailed
 from phoenixd.runtime.ways import Ways, begin_new
 from tests.core.story import Story

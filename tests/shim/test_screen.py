@@ -13,9 +13,9 @@ def test_p61_last_words_stay_and_the_notice_stands_below_them(tmux_pane: TmuxPan
     daemon = tmux_pane.daemon()
     daemon.run_to_end(["sh", "-c", FRAME])
 
-    tmux_pane.shows("phoenixd: a ended by SIGKILL")
+    tmux_pane.shows("[phoenixd] a ended by SIGKILL")
     lines = [line for line in tmux_pane.read_screen().decode().splitlines() if line]
     at = lines.index("first line")
     assert lines[at + 1 : at + 3] == ["last words", "> input"]
-    assert lines[at + 3].startswith("phoenixd: a ended by SIGKILL")
+    assert lines[at + 3].startswith("[phoenixd] a ended by SIGKILL")
     assert "status line" not in "\n".join(lines)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.documents.incident import as_left, of_last_run
+from phoenixd.runtime.post_mortem import HISTORY
 from tests.ending import A_WHILE
 from tests.shim.pane import DEADLINE, Daemon, Pane, sleeps_without_a_deadline
 from tests.waiting import eventually_sync
@@ -97,10 +99,10 @@ def test_the_wreck_is_one_without_the_shim(tmux_pane: TmuxPane) -> None:
 @pytest.mark.parametrize("after", ["before any run", "after a run"])
 def test_p61_what_is_typed_at_an_inert_pane_runs_nothing_and_is_swallowed(daemon: Daemon, after: str) -> None:
     pane = daemon.pane
-    pane.shows("phoenixd: a has not been started.")
+    pane.shows("[phoenixd] a has not been started.")
     if after == "after a run":
         daemon.run_to_end(["sh", "-c", "exit 3"])
-        pane.shows("phoenixd: a ended with exit status 3")
+        pane.shows("[phoenixd] a ended with exit status 3")
     eventually_sync(lambda: pane.read_screen().rstrip().endswith(b"phoenixctl start a"), what="the notice is whole")
     shown = pane.read_screen()
     pane.type(b"touch ran; exit\n\x03\x1c\x1a\x04`touch ran`\n$(touch ran)\n\x1b[201~touch ran\n" + b"y\n" * 200_000)
@@ -133,7 +135,7 @@ def test_no_notice_that_nothing_was_started_stands_above_the_agent_that_was(tmux
 def test_a_start_that_failed_says_so_where_nothing_has_run(tmux_pane: TmuxPane) -> None:
     daemon = tmux_pane.daemon()
     daemon.start_failure(["/no/such/program"])
-    tmux_pane.shows("phoenixd: a could not be started: ")
+    tmux_pane.shows("[phoenixd] a could not be started: ")
     tmux_pane.shows("Why: phoenixctl explain a")
     assert b"has not been started" not in tmux_pane.read_screen()
     daemon.start(["sh", "-c", "echo here I am; exec sleep 1000"])
@@ -162,11 +164,34 @@ def test_a_run_that_begins_takes_away_that_nothing_runs_and_nothing_else(
 
     eventually_sync(lambda: b"Nothing typed" not in tmux_pane.read_screen(), what="the notice is gone")
     whole = tmux_pane.tmux("capture-pane", "-p", "-J", "-S", "-")
-    kept = [line.strip() for line in whole.splitlines() if line.strip() and not line.startswith("phoenixd: a ended")]
+    kept = [line.strip() for line in whole.splitlines() if line.strip() and not line.startswith("[phoenixd] a ended")]
     assert kept[kept.index("run 0 line 1") :] == [
         f"run {number} line {line}" for number in range(3) for line in range(1, 13)
     ]
-    assert whole.count("phoenixd: a ended with exit status 3") == 3
+    assert whole.count("[phoenixd] a ended with exit status 3") == 3
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(120, 24), (40, 24), (12, 24), (30, 3)])
+def test_c41_what_a_run_left_is_found_above_the_notice_and_below_that_of_the_run_before(
+    tmux_pane: TmuxPane, columns: int, lines: int
+) -> None:
+    daemon = tmux_pane.daemon()
+    tmux_pane.tmux("resize-window", "-x", str(columns), "-y", str(lines))
+    daemon.run_to_end(["sh", "-c", "echo no network; exit 3"])
+    daemon.run_to_end(["sh", "-c", "echo bad key, which is so long that it takes rows; exit 4"])
+
+    def seen() -> str:
+        whole = tmux_pane.tmux("capture-pane", "-p", "-J", "-S", f"-{HISTORY}")
+        return "\n".join(line.rstrip() for line in whole.rstrip().splitlines())
+
+    eventually_sync(
+        lambda: "exit status 4" in seen() and seen().endswith("phoenixctl start a"), what="the notice is whole"
+    )
+    left = as_left(seen(), "a")
+
+    assert "no network" in left
+    assert "exit status 4" not in left
+    assert of_last_run(left, "a").strip() == "bad key, which is so long that it takes rows"
 
 
 def test_a_notice_is_left_alone_where_the_terminal_is_of_another_width_by_then(tmux_pane: TmuxPane) -> None:

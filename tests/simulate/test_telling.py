@@ -10,7 +10,8 @@ import anyio
 import pytest
 from anyio.abc import TaskGroup
 
-from phoenixd.core.unheard import LONGEST_PAUSE, numbers, unheard
+from phoenixd.core.redelivery import LONGEST_PAUSE
+from phoenixd.core.unheard import numbers, unheard
 from phoenixd.drivers.notify.notifier import Notifier
 from phoenixd.drivers.notify.outbox import Outbox
 from phoenixd.runtime.ways import LOOK_EVERY, Ways

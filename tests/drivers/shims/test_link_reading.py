@@ -13,18 +13,25 @@ from tests.drivers.shims.fake_shim import FakeShim
 from tests.drivers.shims.links import Links
 from tests.waiting import eventually
 
+LEFT_ALONE = pytest.mark.parametrize("leave_alone", ["hold_back", "pause"])
+"""Too much waits for the fleet, or an operator is answered."""
 
-async def test_what_a_shim_says_while_it_is_held_back_is_heard_once_it_is_read_again(
-    short_tmp: Path, links: Links
+
+@LEFT_ALONE
+async def test_what_a_shim_says_while_it_is_left_alone_is_heard_once_it_is_read_again_and_keeps_nobody_busy(
+    short_tmp: Path, links: Links, leave_alone: str
 ) -> None:
+    """The loop would else turn for nothing as long as something is there to be read."""
+    leave = getattr(links.shims, leave_alone)
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
-        links.shims.hold_back(True)
+        leave(True)
         shim.say({"event": "hook", "seq": 1, "kind": "stop"})
         links.shims.kill("a", 7)
         await shim.was_told("kill")
+        await eventually(lambda: not links.shims._reading._listens, what="it is left alone")
         assert links.heard == [], "it is told all the same, and not heard"
-        links.shims.hold_back(False)
+        leave(False)
         await links.heard_of("hook")
 
 
@@ -90,10 +97,13 @@ async def test_each_shim_that_waits_is_read_once_where_that_was_long(short_tmp: 
         assert [message.agent for message in links.heard] == ["a", "b"]
 
 
-async def test_a_shim_that_died_while_it_was_held_back_is_not_taken_for_alive(short_tmp: Path, links: Links) -> None:
+@LEFT_ALONE
+async def test_a_shim_that_died_while_it_was_left_alone_is_not_taken_for_alive(
+    short_tmp: Path, links: Links, leave_alone: str
+) -> None:
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
-        links.shims.hold_back(True)
+        getattr(links.shims, leave_alone)(True)
         await shim.stop_listening()
         shim.drop()
         assert await links.shims.connect("a") is None
@@ -119,31 +129,6 @@ async def test_while_an_operator_is_answered_shims_are_left_alone_whatever_else_
         assert links.heard == [], "it is crowded still"
         links.shims.hold_back(False)
         await links.heard_of("hook")
-
-
-async def test_what_is_left_unread_while_an_operator_is_answered_keeps_nobody_busy(
-    short_tmp: Path, links: Links
-) -> None:
-    """The loop would else turn for nothing as long as something is there to be read."""
-    async with FakeShim(short_tmp) as shim:
-        await links.shims.connect("a")
-        links.shims.pause(True)
-        shim.say({"event": "hook", "seq": 1, "kind": "stop"})
-        await eventually(lambda: not links.shims._reading._listens, what="it is left alone")
-        assert links.heard == []
-        links.shims.pause(False)
-        await links.heard_of("hook")
-
-
-async def test_a_shim_that_died_while_an_operator_is_answered_is_not_taken_for_alive(
-    short_tmp: Path, links: Links
-) -> None:
-    async with FakeShim(short_tmp) as shim:
-        await links.shims.connect("a")
-        links.shims.pause(True)
-        await shim.stop_listening()
-        shim.drop()
-        assert await links.shims.connect("a") is None
 
 
 async def test_many_events_are_heard_in_order(short_tmp: Path, links: Links) -> None:
