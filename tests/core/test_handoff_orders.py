@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.core.actions import Deliver, Spawn
-from phoenixd.core.agent.state import Running, Stopped
+from phoenixd.core.agent.state import Outage, Running, Stopped
 from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
@@ -145,3 +147,34 @@ def test_a_daemon_that_starts_gives_no_seat_to_a_generation_that_is_being_remove
     story.fleet = finding.seated(story.fleet)
     assert not story.fleet.seats
     assert finding.why_fenced(story.fleet, story.fleet.agents["o"])
+
+
+def called_off(story: HandoffStory) -> HandoffStory:
+    """An operator calls the handoff off, and nothing of a successor is left."""
+    assert story.tell(RollbackRequested("o")) is None
+    if (new := story.find("o-g2")) is not None and new.run is not None:
+        story.exits("o-g2", None, 15)
+    return story
+
+
+@pytest.mark.parametrize("step", STEPS_BEFORE_FENCE)
+def test_a_declaration_that_waited_for_a_handoff_gives_the_seat_the_project_that_it_names(step: str) -> None:
+    story = at(step)
+    story.tell(AgentDeclared(orchestrator("o", project="shop")))
+    assert story.seat.project == "o", "the handoff that goes on is of the project that it began with"
+
+    called_off(story)
+
+    assert (story.agent.spec.project, story.seat.project) == ("shop", "shop")
+
+
+def test_a_declaration_that_waited_for_a_handoff_ends_the_wait_for_an_outage_that_is_none_of_its_own_then() -> None:
+    team = orchestrator("o", account="team")
+    story = HandoffStory(team).awaiting()
+    hit = replace(story.fleet.agents["o"], outage=Outage("account team", story.wall))
+    story.fleet = replace(story.fleet, agents=story.fleet.roster.taking(hit))
+    story.tell(AgentDeclared(replace(team, account="own")))
+
+    called_off(story)
+
+    assert (story.agent.spec.account, story.agent.outage) == ("own", None)
