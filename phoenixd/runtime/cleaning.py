@@ -9,7 +9,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import AnswerCut, ScreenSeen, UsageSeen
-from phoenixd.core.events.fleet import TroubleSeen
+from phoenixd.core.events.fleet import Rebooted, TroubleSeen
 from phoenixd.core.events.handoffs import AckFileSeen, AddendumWritten, PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import AnswerRequested, BreakerCorrupt, HandoffRequested, SendRequested
 from phoenixd.core.events.resonance import CheckRequested, FooterSeen, PlantingFailed, SeedRead
@@ -69,6 +69,9 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
 """The fields that hold words of others. Not among them: what an operator sends or answers, which has to arrive as it
 is."""
 
+WITHIN: dict[type[Any], str] = {AgentExited: "failed", TreeGone: "ended", Rebooted: "ended"}
+"""The field that holds another event, or several: each is cleaned as if it came by itself."""
+
 MAX_FIELD = 2000
 """Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
 
@@ -86,15 +89,13 @@ def cleaned(event: Event, clean: CleanOf) -> Event:
         # A secret may begin in one word and end in the next one.
         said = (event.reason, *event.words, " ".join(event.words))
         return replace(event, secret=True) if _cleaned(said, event.agent, clean) != said else event
-    names = WORDS.get(type(event))
-    if names is None:
-        return event
+    names, within = WORDS.get(type(event), ()), WITHIN.get(type(event))
     agent: str | None = getattr(event, "agent", None)
     changed: dict[str, Any] = {}
-    if isinstance(event, TreeGone) and event.ended is not None:
-        ended = cleaned(event.ended, clean)
-        if ended != event.ended:
-            changed["ended"] = ended
+    if within is not None and (held := getattr(event, within)):
+        inner = tuple(cleaned(one, clean) for one in held) if isinstance(held, tuple) else cleaned(held, clean)
+        if inner != held:
+            changed[within] = inner
     for name in names:
         value = getattr(event, name)
         found = _cleaned(value, agent, clean)

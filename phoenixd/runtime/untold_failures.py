@@ -42,15 +42,12 @@ class UntoldFailures:
         transcripts: Transcripts,
         screens: Screens,
         patience: float = PATIENCE,
-        clean: Callable[[str, str], str] = lambda agent, text: text,
     ) -> None:
-        """clean: takes the secrets of an agent out of a text."""
         self._find = find
         self._tell = tell
         self._transcripts = transcripts
         self._screens = screens
         self._patience = patience
-        self._clean = clean
         self._threads = anyio.CapacityLimiter(math.inf)
         self._under_way: set[tuple[str, str]] = set()
 
@@ -116,4 +113,4 @@ class UntoldFailures:
         if failed is None:
             return None, None
         log.info("untold_failure", agent=ended.agent, incarnation=ended.incarnation, failure=failed.failure)
-        return replace(failed, text=self._clean(agent.name, failed.text)), answer_cut(agent, facts)
+        return failed, answer_cut(agent, facts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, asdict, fields, replace
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -17,14 +17,14 @@ from phoenixd.core.events.orders import AgentDeclared, AnswerRequested, SendRequ
 from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen
 from phoenixd.core.events.runs import AgentExited, NotDelivered, TreeGone
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
-from phoenixd.core.hooks import Hook
+from phoenixd.core.hooks import Hook, TurnFailed
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.hooks import hook_event, hook_of
 from phoenixd.documents.journal_names import event_name
 from phoenixd.documents.redact import redact
 from phoenixd.planting import Marker, Planting
-from phoenixd.runtime.cleaning import MAX_FIELD, MEANT, ORDERED, WORDS, cleaned, kept
+from phoenixd.runtime.cleaning import MAX_FIELD, MEANT, ORDERED, WITHIN, WORDS, cleaned, kept
 from phoenixd.runtime.describe import describe_event
 from tests.core.story import Story, claude, spec
 from tests.hiding import VALUE, hidings, shows
@@ -149,6 +149,37 @@ def test_an_exit_record_beside_an_unproven_end_is_kept_as_plain_fields_without_s
     assert SECRET not in str(found)
     assert (detail["ended"]["run_id"], detail["ended"]["code"]) == ("r", 3)
     assert json.loads(json.dumps(detail)) == detail
+
+
+def failure(text: str) -> TurnFailed:
+    return TurnFailed("a", 1, text=text, failure="other")
+
+
+@pytest.mark.parametrize(
+    "found_later",
+    [
+        AgentExited("a", 1, "r", 1, None, failed=failure(f"401: TOKEN={SECRET} is not valid")),
+        TreeGone("a", 1, ended=AgentExited("a", 1, "r", 1, None, failed=failure(f"401: TOKEN={SECRET} is not valid"))),
+        Rebooted("boot", (AgentExited("a", 1, "r", 1, None, failed=failure(f"401: TOKEN={SECRET} is not valid")),)),
+        Rebooted("boot", (AgentExited("a", 1, "r", 1, None, killed=(f"7 TOKEN={SECRET} make",)),)),
+    ],
+    ids=["an end", "a tree that is gone", "a boot", "a record before a boot"],
+)
+def test_p79_what_had_failed_is_told_without_secrets_also_with_an_end_that_is_found_later(found_later: Event) -> None:
+    assert SECRET in str(asdict(found_later))
+    found = str(asdict(cleaned(found_later, lambda agent, words: redact(words))))
+
+    assert SECRET not in found
+    assert "401" in found or "7 " in found
+
+
+def test_p79_an_event_within_an_event_is_cleaned_as_well() -> None:
+    """A new field that holds one has to be put into that table."""
+    every = tuple(dict.fromkeys(classes(Event)))
+    for kind in every:
+        hints = get_type_hints(kind)
+        holds = {one.name for one in fields(kind) if any(inner in every for inner in classes(hints[one.name]))}
+        assert holds == ({WITHIN[kind]} if kind in WITHIN else set()), kind.__name__
 
 
 OURS = {

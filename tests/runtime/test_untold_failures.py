@@ -22,6 +22,7 @@ from phoenixd.core.unproven import weighed
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.harness.screens import Screens
+from phoenixd.runtime.cleaning import cleaned
 from phoenixd.runtime.describe import describe_event
 from phoenixd.runtime.untold_failures import UntoldFailures
 from tests.core.story import Story, spec
@@ -199,15 +200,14 @@ async def test_such_an_end_without_a_failure_in_its_transcript_is_judged_as_befo
 
 async def test_an_end_that_was_ordered_is_not_explained_and_what_failed_is_told_without_secrets(house: House) -> None:
     house.wrote(LOGIN)
-    house.untold = UntoldFailures(
-        house.find, house.tell, house.files, Screens(lambda: house.story.wall), 60.0,
-        clean=lambda agent, text: text.replace("Incorrect", "[secret]"),
-    )  # fmt: skip
     ended = house.end()
     explained = await house.untold.explained(ended)
-    assert explained.failed is not None
-    assert "[secret] API key" in explained.failed.text
-    assert "Incorrect" not in str(describe_event(TreeGone("a", 1, unproven=True, ended=explained)))
+    found = cleaned(TreeGone("a", 1, ended=explained), lambda agent, text: text.replace("Incorrect", "[secret]"))
+    assert isinstance(found, TreeGone)
+    assert found.ended is not None
+    assert found.ended.failed is not None
+    assert "[secret] API key" in found.ended.failed.text
+    assert "Incorrect" not in str(describe_event(found))
 
     house.story.stop()
     assert await house.untold.explained(ended) == ended
