@@ -29,7 +29,7 @@ from phoenixd.core.roster import CALM, GROUP, OUTAGE, TURN, Roster
 from phoenixd.core.transitions import close_items, keep, park
 
 LEAST = 3
-"""Roster that have to be hit: two can fail by chance."""
+"""Agents that have to be hit: two can fail by chance."""
 KIND = "outage"
 TOLD_ONCE = frozenset({KIND, "hung"})
 """Alerts of single agents that many of them raise for one cause."""
