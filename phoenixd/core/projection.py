@@ -305,7 +305,9 @@ def _due(agent: Agent, now: Moment) -> float | None:
         case Stopping(deadline=deadline):
             return max(0.0, deadline - now.at)
         case _ if agent.parking is not None:
-            return max(0.0, agent.parking.until_wall - now.wall)
+            left, over = agent.parking.until_wall - now.wall, agent.parking.over_by
+            # A wall clock that was set back makes no wait longer.
+            return max(0.0, left if over is None else min(left, over - now.at))
         case _:
             return None
 

@@ -279,6 +279,9 @@ def test_f_hb_4_a_clock_that_is_set_back_puts_off_no_end_of_a_wait(
     assert held.over_by is not None
     planned = held.over_by - story.at
     story.wall -= 300 * 24 * HOUR
+    shown = row(story.named("a"), story.now).due
+    assert shown is not None
+    assert shown <= planned, "status says when it goes on, and not when the clock has caught up"
     if dead:
         story.dies("a")
     assert planned < 2.1 * HOUR
