@@ -71,7 +71,7 @@ def writer_finding(agent: Agent, environment: Mapping[str, str]) -> Finding:
         case WriterKind.DETERMINISTIC:
             can = headless is not None
             why = (
-                f'its CLI could: writer = "auto" in [agent.{agent.name}.brief]'
+                f'its CLI could: writer = "auto" in [agent.{agent.spec.role}.brief]'
                 if can
                 else "its program cannot write one"
             )
@@ -120,7 +120,7 @@ def window_findings(agent: Agent) -> Iterator[Finding]:
 
 
 def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str, str]) -> Finding:
-    table = f"[agent.{agent.name}.brief]"
+    table = f"[agent.{agent.spec.role}.brief]"
     told = 'its brief is written without a model, though it says writer = "auto"'
     if harness is None or harness.headless is None:
         remedy = f'set writer = "deterministic" or "command" in {table}'

@@ -606,6 +606,11 @@ def test_p85_it_says_why_the_cli_does_not_write(tmp_path: Path) -> None:
     plain = replace(claude, spec=replace(claude.spec, harness="command"))
 
     assert finding(claude, {"HOME": str(tmp_path)}) == "no login is to be found"
+    automatic = BriefRules(writer=WriterKind.AUTO)
+    later = replace(plain, spec=replace(plain.spec, name="a-g2", seat="a", generation=2, brief=automatic))
+    assert writer_finding(later, key).remedy.endswith("in [agent.a.brief]"), "no table has a generation's name"
+    can = replace(later, spec=replace(claude.spec, name="a-g2", seat="a", generation=2))
+    assert writer_finding(can, key).detail.endswith("in [agent.a.brief]")
     assert finding(claude, key, tokens_per_day=1000).startswith("a call may take 34000 tokens")
     assert finding(codex, key).startswith("codex is started with --oss")
     assert finding(plain, key) == "command cannot write one"

@@ -166,7 +166,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
     before = (*known.alerts, *alerts.unsure(known)) if known is not None else ()
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
         called = seats.shown(fleet.seats, agent.spec)
-        muted = muting.standing(fleet.mutes, agent.spec, now.wall) is not None
+        muted = muting.standing(fleet.mutes, agent.spec, now) is not None
         agent, actions, number = alerts.settle(
             before, agent, decision.actions, number, decision.reason, now, called, muted=muted, ways=fleet.ways
         )

@@ -84,7 +84,7 @@ def _remembered(fleet: Fleet, agent: Agent, now: Moment, known: Known) -> Glance
 
 
 def _of(fleet: Fleet, agent: Agent, now: Moment) -> Glance:
-    muted = muting.standing(fleet.mutes, agent.spec, now.wall)
+    muted = muting.standing(fleet.mutes, agent.spec, now)
     return Glance(
         agent.name,
         condition.group(agent),

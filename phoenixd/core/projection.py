@@ -159,7 +159,7 @@ def row_of(
     told: the open Cases by agent, where they are known already.
     """
     of_agent = open_cases(fleet) if told is None else told
-    muted = muting.standing(fleet.mutes, agent.spec, now.wall)
+    muted = muting.standing(fleet.mutes, agent.spec, now)
     muted_until = muted.until_wall if muted is not None else None
     one = row(agent, now, sight, _project(fleet, agent), of_agent.get(agent.name), muted_until)
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
@@ -305,7 +305,9 @@ def _due(agent: Agent, now: Moment) -> float | None:
         case Stopping(deadline=deadline):
             return max(0.0, deadline - now.at)
         case _ if agent.parking is not None:
-            return max(0.0, agent.parking.until_wall - now.wall)
+            left, over = agent.parking.until_wall - now.wall, agent.parking.over_by
+            # A wall clock that was set back makes no wait longer.
+            return max(0.0, left if over is None else min(left, over - now.at))
         case _:
             return None
 

@@ -23,8 +23,8 @@ from phoenixd.core.agent.state import (
 )
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Refusal, RefusalCode
-from phoenixd.core.limits.state import Parking, ParkingKind
-from phoenixd.core.moment import Moment
+from phoenixd.core.limits.state import Parking, ParkingKind, over_by
+from phoenixd.core.moment import Instant, Moment
 
 TOO_LONG = "too long"
 """The item of a session in which nothing can be asked any more, where a further one would be as full."""
@@ -55,10 +55,21 @@ def enter(agent: Agent, state: State, reason: str, now: Moment) -> Decision:
 
 
 def park(
-    agent: Agent, kind: ParkingKind, until_wall: float, reason: str, now: Moment, *, fresh: bool = False
+    agent: Agent,
+    kind: ParkingKind,
+    until_wall: float,
+    reason: str,
+    now: Moment,
+    *,
+    fresh: bool = False,
+    over: Instant | None = None,
 ) -> Decision:
-    """Keep the agent down until a wall time. fresh: the start that is put off was to be a fresh one."""
-    parking = Parking(kind, until_wall, now.at, reason, fresh=fresh)
+    """Keep the agent down until a wall time. fresh: the start that is put off was to be a fresh one.
+
+    over: when the wait is over at the latest, where that began before.
+    """
+    over = over_by(until_wall, now) if over is None else over
+    parking = Parking(kind, until_wall, now.at, reason, fresh=fresh, over_by=over)
     return enter(replace(agent, limits=replace(agent.limits, parking=parking)), Parked(), reason, now)
 
 

@@ -80,7 +80,7 @@ class Desk:
     """How the run before ended, told to sessions until this run is at work."""
     git: GitSummary | None = None
     git_due: float = 0.0
-    """Wall seconds before which git is not asked again."""
+    """Until when git is not asked again, by the clock that nobody sets."""
     day: str = ""
     brief_due: float = 0.0
     """Wall seconds from which on a newer sign of life is worth another brief."""

@@ -76,13 +76,13 @@ class Repositories:
                                 await publish(desk.agent, ())
 
     def _wants(self, desk: Desk) -> bool:
-        return self._settings.brief.git and self._clock.now().wall >= desk.git_due
+        return self._settings.brief.git and self._clock.now().at >= desk.git_due
 
     def _take(self, desk: Desk, summary: GitSummary | None) -> None:
         failed = summary is not None and summary.problem is not None
         if not failed or desk.git is None:
             desk.git = summary
-        desk.git_due = self._clock.now().wall + (GIT_PENANCE if failed else GIT_SPACING)
+        desk.git_due = self._clock.now().at + (GIT_PENANCE if failed else GIT_SPACING)
 
     def _is_news(self, desk: Desk, summary: GitSummary | None) -> bool:
         before = desk.git

@@ -28,6 +28,8 @@ class _Bucket:
     waiting: dict[str, tuple[HookEvent, Saved | None]] = field(default_factory=dict)
     """By kind, in the order in which the newest of each came."""
     is_due: bool = False
+    is_gone: bool = False
+    """Its agent was removed, and nothing was heard since."""
 
 
 class HookThrottle:
@@ -43,6 +45,7 @@ class HookThrottle:
     def offer(self, event: HookEvent, saved: Saved | None) -> None:
         """Pass a hook on, now or soon."""
         bucket = self._refilled(event.agent)
+        bucket.is_gone = False
         is_evidence = isinstance(event, EVIDENCE)
         if not bucket.waiting and (is_evidence or bucket.tokens >= 1):
             bucket.tokens -= not is_evidence
@@ -66,9 +69,15 @@ class HookThrottle:
             self._tell(event, saved)
 
     def forget(self, agent: str) -> None:
-        """It was removed; what of it waits is passed on in its time."""
+        """It was removed; what of it waits is passed on in its time, and nothing is kept of it then."""
         bucket = self._buckets.get(agent)
-        if bucket is not None and not bucket.waiting and not bucket.is_due:
+        if bucket is None:
+            return
+        bucket.is_gone = True
+        self._drop(agent, bucket)
+
+    def _drop(self, agent: str, bucket: _Bucket) -> None:
+        if bucket.is_gone and not bucket.waiting and not bucket.is_due:
             del self._buckets[agent]
 
     def _wait(self, agent: str, bucket: _Bucket) -> None:
@@ -82,6 +91,7 @@ class HookThrottle:
                 self.flush(agent)
             elif bucket.waiting:
                 self._wait(agent, bucket)
+            self._drop(agent, bucket)
 
         self._later(max(SOON, (1 - bucket.tokens) / REFILL), due)
 

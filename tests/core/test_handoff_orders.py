@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.core.actions import Deliver, Spawn
-from phoenixd.core.agent.state import Running, Stopped
+from phoenixd.core.agent.state import Outage, Running, Stopped
 from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
@@ -16,9 +18,11 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
+from phoenixd.core.events.runs import Delivered
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.seat import finding
-from tests.core.handing import STEPS_BEFORE_FENCE, HandoffStory, at, orchestrator
+from phoenixd.core.spec import AgentSpec, Kind
+from tests.core.handing import STEPS_BEFORE_FENCE, HandoffStory, armable, at, denied, orchestrator
 
 
 @pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
@@ -145,3 +149,84 @@ def test_a_daemon_that_starts_gives_no_seat_to_a_generation_that_is_being_remove
     story.fleet = finding.seated(story.fleet)
     assert not story.fleet.seats
     assert finding.why_fenced(story.fleet, story.fleet.agents["o"])
+
+
+def resident() -> AgentSpec:
+    """The seat's agent, declared as one that has none."""
+    return replace(orchestrator("o"), kind=Kind.RESIDENT)
+
+
+def called_off(story: HandoffStory) -> HandoffStory:
+    """An operator calls the handoff off, and nothing of a successor is left."""
+    assert story.tell(RollbackRequested("o")) is None
+    if (new := story.find("o-g2")) is not None and new.run is not None:
+        story.exits("o-g2", None, 15)
+    return story
+
+
+def all_arrives(story: HandoffStory) -> HandoffStory:
+    """Each text that is typed into the holder arrives."""
+    for _ in range(10):
+        if (letter := story.handoff.posted) is None:
+            return story
+        story.hook_of("o", "prompt-submit", text=letter.text)
+        story.tell(Delivered("o", story.handoff.posted_run, letter.message_id, "prompt"))
+        if "o" in story.fleet.seats:
+            story.hook_of("o", "stop")
+        else:
+            return story
+    raise AssertionError(f"{story.handoff.letters} wait still")
+
+
+@pytest.mark.parametrize("step", STEPS_BEFORE_FENCE)
+def test_a_declaration_that_waited_for_a_handoff_gives_the_seat_the_project_that_it_names(step: str) -> None:
+    story = at(step)
+    story.tell(AgentDeclared(orchestrator("o", project="shop")))
+    assert story.seat.project == "o", "the handoff that goes on is of the project that it began with"
+
+    called_off(story)
+
+    assert (story.agent.spec.project, story.seat.project) == ("shop", "shop")
+
+
+def test_a_declaration_that_waited_for_a_handoff_ends_the_wait_for_an_outage_that_is_none_of_its_own_then() -> None:
+    team = orchestrator("o", account="team")
+    story = HandoffStory(team).awaiting()
+    hit = replace(story.fleet.agents["o"], outage=Outage("account team", story.wall))
+    story.fleet = replace(story.fleet, agents=story.fleet.roster.taking(hit))
+    story.tell(AgentDeclared(replace(team, account="own")))
+
+    called_off(story)
+
+    assert (story.agent.spec.account, story.agent.outage) == ("own", None)
+
+
+@pytest.mark.parametrize("step", STEPS_BEFORE_FENCE)
+def test_what_is_declared_as_another_kind_gives_its_seat_up_when_its_handoff_is_over_and_every_text_arrived(
+    step: str,
+) -> None:
+    story = at(step)
+    story.tell(SendRequested("o", "m1", "mind the tests"))
+    assert story.tell(AgentDeclared(resident())) is None
+    assert (story.agent.spec.kind, story.step.value) == (Kind.ORCHESTRATOR, step)
+    assert finding.declared(story.fleet)["o"].kind is Kind.RESIDENT
+
+    called_off(story)
+    if not story.of(Deliver) or story.handoff.posted is None:
+        story.hook_of("o", "stop")
+    all_arrives(story)
+
+    assert [one.agent for one in story.of(Deliver) if one.message_id == "m1"] == ["o"]
+    assert (story.fleet.agents["o"].spec.kind, story.fleet.agents["o"].spec.seat) == (Kind.RESIDENT, "")
+    assert not story.fleet.seats
+
+
+def test_what_is_declared_as_another_kind_while_it_is_denied_its_tools_gets_them_back() -> None:
+    story = armable()
+    story.begins()
+    assert denied(story) == ["begin", "finish"]
+    story.tell(AgentDeclared(resident()))
+
+    called_off(story)
+
+    assert denied(story) == []

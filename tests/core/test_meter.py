@@ -10,16 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phoenixd.core.actions import Alert
 from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.meter import parts, trend
 from phoenixd.core.meter.reading import Gauge, Meter, UsageSample, read
+from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.rules import ContextRules
+from phoenixd.core.seat.state import as_generation, seat_of
 from phoenixd.core.spec import Kind
 from phoenixd.core.step import step
 from phoenixd.documents.hooks import hook_of
-from tests.core.story import Story, claude
+from tests.core.seats import BOSS
+from tests.core.story import EPOCH, Story, claude
 from tests.journaled import dump_agent, load_agent
 
 WINDOW = 200_000
@@ -292,6 +296,15 @@ def test_a_reading_that_changes_neither_window_nor_verdict_is_no_row() -> None:
         story.transcript(tokens)
 
     assert len(story.told_reasons()) == rows
+
+
+def test_f_ho_3_the_window_of_a_later_generation_is_named_in_the_table_of_its_seat() -> None:
+    """No table of the configuration has a generation's name."""
+    later = replace(Metered().agent, spec=as_generation(BOSS, seat_of(BOSS), 2))
+    (alert,) = parts.tell(later, Moment(600.0, EPOCH)).actions
+
+    assert isinstance(alert, Alert)
+    assert alert.text.endswith("[agent.boss.context] limit = TOKENS")
 
 
 def test_f_ho_3_unknown_for_ten_minutes_of_work_is_an_alert_told_once_and_over_when_it_is_known() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from phoenixd.core import projection
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.behind.world import World
@@ -86,6 +88,24 @@ def test_the_deadline_of_a_mute_is_one_of_the_fleets_and_a_clock_that_jumps_ends
     assert next_deadline(story.fleet, story.now) == story.at
     story.tell(Tick())
     assert story.fleet.mutes == {}
+
+
+@pytest.mark.parametrize("undone", [False, True])
+def test_f_hb_4_a_clock_that_is_set_back_makes_no_mute_longer(undone: bool) -> None:
+    story = Story(spec())
+    mute(story)
+    trouble(story)
+    if undone:
+        mute(story, 2 * MINUTE, act="2")
+    story.wall -= 300 * 24 * 3600.0
+    if undone:
+        story.tell(UndoRequested("a", "2"))
+    assert len(told(story)) == 0
+
+    story.wait(1.1 * MINUTE)
+
+    assert story.fleet.mutes == {}
+    assert len(told(story)) == 1
 
 
 def test_a_question_that_a_mute_held_back_is_told_with_its_number_when_it_is_unmuted() -> None:

@@ -329,6 +329,16 @@ def test_an_outage_is_kept_over_a_restart_of_the_daemon() -> None:
     assert not any(kind.startswith("outage") for kind in story.alerts())
 
 
+def test_f_hb_4_a_clock_that_is_set_back_keeps_nobody_from_trying() -> None:
+    story = outage()
+    story.dies("a00", 1)
+    story.dies("a01", 1)
+    story.decisions.clear()
+    story.wall -= 300 * 24 * HOUR
+    story.wait(120)
+    assert story.of(Spawn)
+
+
 def test_an_operators_start_tries_at_once_and_a_stop_takes_it_out() -> None:
     story = outage()
     story.tell(StartRequested("a02"))

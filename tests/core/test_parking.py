@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -228,3 +229,63 @@ def test_a_screen_that_nobody_asked_for_changes_nothing() -> None:
     story.meets_limit("a")
     story.tell(ScreenSeen("a", 1, "working"))
     assert story.agent.state_name == "parked"
+
+
+# A wall clock that is set back.
+
+
+def waits_by_itself(story: Account) -> None:
+    story.say("a", "stop-failure", error="server_error")
+
+
+def waits_for_its_limit(story: Account) -> None:
+    story.meets_limit("a", None)
+
+
+def waits_for_the_time_that_was_named(story: Account) -> None:
+    story.meets_limit("a")
+
+
+def waits_for_two_limits(story: Account) -> None:
+    """The second one is met after the clock was set back."""
+    story.meets_limit("a", None)
+    story.wall -= HOUR
+    story.meets_limit("a", None)
+
+
+def waits_with_its_account(story: Account) -> None:
+    story.say("a", "stop")
+    story.meets_limit("b", None)
+
+
+@pytest.mark.parametrize("dead", [False, True])
+@pytest.mark.parametrize(
+    "waits",
+    [
+        waits_by_itself,
+        waits_for_its_limit,
+        waits_for_the_time_that_was_named,
+        waits_for_two_limits,
+        waits_with_its_account,
+    ],
+)
+def test_f_hb_4_a_clock_that_is_set_back_puts_off_no_end_of_a_wait(
+    waits: Callable[[Account], None], dead: bool
+) -> None:
+    story = Account(claude("a", account="team"), claude("b", account="team")).all_work()
+    waits(story)
+    held = story.named("a").parking
+    assert held is not None
+    assert held.over_by is not None
+    planned = held.over_by - story.at
+    story.wall -= 300 * 24 * HOUR
+    shown = row(story.named("a"), story.now).due
+    assert shown is not None
+    assert shown <= planned, "status says when it goes on, and not when the clock has caught up"
+    if dead:
+        story.dies("a")
+    assert planned < 2.1 * HOUR
+    story.wait(planned + 60)
+
+    went_on = {order.agent for order in (*story.of(Deliver), *story.of(Spawn))}
+    assert "a" in went_on or story.named("a").parking is None, story.named("a").parking

@@ -264,6 +264,22 @@ def test_an_operators_order_wins_at_every_step(step: Step, order: str) -> None:
 
 
 @pytest.mark.parametrize("step", [Step.SEED, Step.SESSION, Step.INJECT, Step.VERIFY])
+def test_an_agent_whose_resonance_is_switched_off_meanwhile_is_left_at_work(step: Step) -> None:
+    """Nothing can verify it any more: it was ended and paused as one whose new session does not know its marker."""
+    told = at(step)
+    told.tell(AgentDeclared(replace(told.agent.spec, resonance=ResonanceRules(enabled="off"))))
+    if told.state.name == "stopping":
+        ended(told)
+        told.up()
+    told.hook("stop")
+    told.wait(2 * 3600)
+
+    assert isinstance(told.state, Running), told.agent.reason
+    assert not told.known.is_restoring
+    assert told.agent.alerts == ()
+
+
+@pytest.mark.parametrize("step", [Step.SEED, Step.SESSION, Step.INJECT, Step.VERIFY])
 def test_a_daemon_that_begins_in_any_step_goes_on_with_it(step: Step) -> None:
     told = at(step)
     loaded = load_agent(dump_agent(told.agent))

@@ -26,7 +26,8 @@ from phoenixd.core.typing.lines import can_show, which
 from phoenixd.core.typing.machine import HEARS, hear
 from phoenixd.core.typing.orders import ClearLine, Done, Look, Paste, PressEnter
 from phoenixd.core.typing.outcomes import TAKEN
-from phoenixd.core.typing.seen import Begun, Screen, Sight
+from phoenixd.core.typing.people import was_touched
+from phoenixd.core.typing.seen import Begun, Pasted, Screen, Sight
 from tests.core.hostile_terminal import EPOCH, FATES, DaemonDied, Fate, Terminal, calm, deliver
 
 TEXT = "go on\nwith it"
@@ -192,6 +193,22 @@ def test_a_person_who_types_in_a_small_window_is_waited_for() -> None:
     assert isinstance(order, Paste)
     _, order, _ = hear(waiting, replace(small, typed=EPOCH - 60), Moment(1.0, EPOCH + 1.0))
     assert order == Done("not delivered", "its window is too small")
+
+
+def test_f_hb_4_a_key_from_before_the_clock_was_set_back_is_nobody_who_types() -> None:
+    """Who left a terminal open and went would keep every text from its agent until the clock had caught up."""
+    left_open = Sight(Screen(""), typed=EPOCH + 3600.0)
+    delivery, _, _ = hear(begin(TEXT, 0.0), Begun(), Moment(0.0, EPOCH))
+
+    delivery, order, _ = hear(delivery, left_open, Moment(0.1, EPOCH + 0.1))
+    assert isinstance(order, Paste)
+    delivery, _, _ = hear(delivery, Pasted(TEXT), Moment(0.2, EPOCH + 0.2))
+    stands = replace(left_open, screen=Screen("go on with it"))
+    delivery, _, _ = hear(delivery, stands, Moment(0.3, EPOCH + 0.3))
+    _, order, _ = hear(delivery, stands, Moment(0.9, EPOCH + 0.9))
+
+    assert isinstance(order, PressEnter)
+    assert not was_touched(EPOCH + 3600.0, EPOCH), "nobody sits there who would see a dialog"
 
 
 def test_a_text_is_not_typed_to_one_that_met_a_limit_since_it_was_sent() -> None:

@@ -146,3 +146,27 @@ def test_what_came_after_an_end_had_passed_on_the_rest_waits_until_its_own_turn(
     assert [event.kind for event in flow.told] == ["prompt-submit", "notification"], "two were more than one a second"
     flow.pass_by(0.2)
     assert [event.kind for event in flow.told] == ["prompt-submit", "notification", "stop"]
+
+
+def test_nothing_is_kept_of_one_that_was_removed_in_a_flood_and_what_waited_comes_through() -> None:
+    flow = Flow(burst=2)
+    for _ in range(5):
+        flow.hook("prompt-submit")
+    flow.throttle.forget("a")
+    flow.pass_by(HOUR)
+
+    assert flow.saved == [1, 2, 5]
+    assert not flow.throttle._buckets
+
+
+def test_one_that_is_declared_anew_under_the_name_of_one_that_was_removed_in_a_flood_is_bounded_as_any() -> None:
+    flow = Flow(burst=2)
+    for _ in range(5):
+        flow.hook("prompt-submit")
+    flow.throttle.forget("a")
+    flow.hook("prompt-submit")
+    flow.pass_by(60)
+    for _ in range(100):
+        flow.hook("prompt-submit")
+
+    assert flow.saved == [1, 2, 6, 7, 8]

@@ -35,7 +35,7 @@ async def mute_agent(ask: Ask) -> Reply:
 
 async def unmute_agent(ask: Ask) -> Reply:
     agent, fleet, now = ask.agent(), ask.service.fleet(), ask.service.now()
-    is_muted = standing(fleet.mutes, agent.spec, now.wall) is not None
+    is_muted = standing(fleet.mutes, agent.spec, now) is not None
     held = sum(one.held for one in agent.alerts)
     await order(ask, UnmuteRequested(ask.name, ask.caller.name, act_of(ask)))
     if not is_muted:

@@ -148,10 +148,10 @@ async def _back(ask: Ask, one: Undoable) -> Result:
     fleet = ask.service.fleet()
     agent = meant(fleet, one.agent)
     if one.verb in MUTES:
-        now = ask.service.now().wall
+        now = ask.service.now()
         mute = standing(fleet.mutes, agent.spec, now) if agent is not None else None
         until = (
-            f"muted again until {Page(now, zone=ask.zone).start(mute.until_wall)}"
+            f"muted again until {Page(now.wall, zone=ask.zone).start(mute.until_wall)}"
             if mute is not None
             else "not muted any more"
         )

@@ -326,7 +326,7 @@ def _judge(
     if parked is not None and parked.until_wall > now.wall and isinstance(verdict, restart.TryAgain):
         kept = replace(agent, crashes=verdict.crashes)
         waits = f"{verdict.reason}; parked, {parked.kind.value}: {parked.why}"
-        return park(kept, parked.kind, parked.until_wall, waits, now)
+        return park(kept, parked.kind, parked.until_wall, waits, now, over=parked.over_by)
     match verdict:
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))

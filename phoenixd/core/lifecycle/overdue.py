@@ -16,10 +16,12 @@ from phoenixd.core.dialogs import MENU, SCREEN_DIALOGS
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.facts import HungInCall
 from phoenixd.core.lifecycle.ends import fence
+from phoenixd.core.limits import parking
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import Taken
 from phoenixd.core.resonance import restoring
+from phoenixd.core.taking import take
 from phoenixd.core.transitions import close_items, end_run, keep, raise_step
 from phoenixd.core.turn import call_work, due, liveness
 
@@ -40,7 +42,8 @@ def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Dec
 
 def deadline(agent: Agent, now: Moment) -> Instant | None:
     """The next instant at which this agent needs a Tick, in supervised time; `accounts` knows those of the parked."""
-    known = _deadline(agent), deafness.due(agent), meter.due(agent), restoring.deadline(agent)
+    waited = parking.over_at(agent.parking)
+    known = _deadline(agent), deafness.due(agent), meter.due(agent), restoring.deadline(agent), waited
     return min((at for at in known if at is not None), default=None)
 
 
@@ -85,6 +88,9 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
     restored = restoring.deadline(agent)
     if restored is not None and restored <= now.at:
         return restoring.overdue(agent, now)
+    waited = parking.over_at(agent.parking)
+    if waited is not None and waited <= now.at:
+        return take(agent, parking.waited_out(agent.limits, now), now)
     if progress.waits(agent) and isinstance(agent.state, BackingOff | Parked | Stopped | Quarantined):
         return progress.overdue(agent, now)
     match agent.state:

@@ -34,8 +34,9 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
         return found
     limit = _limit(agent, now)
     if limit is not None and (earlier is None or _limit(earlier, now) != limit):
+        why, over = f"{name} met the limit of its account", _over_by(agent)
         for peer in _members(after, waits.account_of(agent.spec)):
-            if peer.name != name and (decision := _park(peer, limit, f"{name} met the limit of its account", now)):
+            if peer.name != name and (decision := _park(peer, limit, why, now, over)):
                 found = put(found, decision, now)
         return found
     if not _is_open_to_park(earlier, agent, event):
@@ -45,7 +46,8 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     # An account that ends just now is over.
     if newest is None or newest[2] <= now.wall:
         return found
-    decision = _park(agent, newest[2], f"the account's limit, which {newest[4]} met", now)
+    met = found.fleet.agents[newest[4]]
+    decision = _park(agent, newest[2], f"the account's limit, which {met.name} met", now, _over_by(met))
     return put(found, decision, now) if decision is not None else found
 
 
@@ -106,7 +108,12 @@ def _limit(agent: Agent, now: Moment) -> float | None:
     return held.until_wall if held.asked is None and held.misses == 0 else None
 
 
-def _park(agent: Agent, until: float, why: str, now: Moment) -> Decision | None:
+def _over_by(agent: Agent) -> Instant | None:
+    return agent.parking.over_by if agent.parking is not None else None
+
+
+def _park(agent: Agent, until: float, why: str, now: Moment, over: Instant | None = None) -> Decision | None:
+    """The agent, parked until then; None where it is not. over: when that is over at the latest, in supervised time."""
     held = agent.parking
     match agent.state:
         case Running(activity=activity, exit_due=None):
@@ -115,13 +122,13 @@ def _park(agent: Agent, until: float, why: str, now: Moment) -> Decision | None:
             idle = held is None and not activity.turn_open and activity.waiting is None and agent.hooks_seen
             if not (later or idle):
                 return None
-            return take(agent, parking.join(agent.limits, ParkingKind.LIMIT, until, why, now), now)
+            return take(agent, parking.join(agent.limits, until, over, why, now), now)
         case BackingOff(mode=mode, prompt=prompt):
             fresh = mode is Mode.FRESH and prompt is PromptKind.GOAL and agent.session is not None
             reason = f"parked, limit: {why}; it starts afterwards"
-            return park(agent, ParkingKind.LIMIT, until, reason, now, fresh=fresh)
+            return park(agent, ParkingKind.LIMIT, until, reason, now, fresh=fresh, over=over)
         case Parked() if held is not None and held.until_wall < until and held.kind is not ParkingKind.OUTAGE:
-            return park(agent, ParkingKind.LIMIT, until, f"parked, limit: {why}", now, fresh=held.fresh)
+            return park(agent, ParkingKind.LIMIT, until, f"parked, limit: {why}", now, fresh=held.fresh, over=over)
         case _:
             return None
 

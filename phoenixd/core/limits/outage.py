@@ -22,14 +22,14 @@ from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.fleet import Fleet, Step, clear, put, warn
 from phoenixd.core.limits.groups import WINDOW, groups_of, waits_out
 from phoenixd.core.limits.marks import ROUNDING, instant_of
-from phoenixd.core.limits.state import ParkingKind
+from phoenixd.core.limits.state import ParkingKind, over_by
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.ranked import END
 from phoenixd.core.roster import CALM, GROUP, OUTAGE, TURN, Roster
 from phoenixd.core.transitions import close_items, keep, park
 
 LEAST = 3
-"""Roster that have to be hit: two can fail by chance."""
+"""Agents that have to be hit: two can fail by chance."""
 KIND = "outage"
 TOLD_ONCE = frozenset({KIND, "hung"})
 """Alerts of single agents that many of them raise for one cause."""
@@ -142,7 +142,8 @@ def _release(agents: Roster, every: float, now: Moment) -> Iterator[Decision]:
         for agent in _in_outage(agents, (group,)):
             held = agent.parking
             if agent is not first and waits_out(agent) and held is not None:
-                later = replace(held, until_wall=now.wall + _wait(agent, outage.tries, now))
+                until = now.wall + _wait(agent, outage.tries, now)
+                later = replace(held, until_wall=until, over_by=over_by(until, now))
                 yield Decision(replace(agent, limits=replace(agent.limits, parking=later), outage=outage))
 
 

@@ -18,7 +18,7 @@ from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.hooks import Hook, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.limits import waits
-from phoenixd.core.limits.state import Limits, Parking, ParkingKind
+from phoenixd.core.limits.state import Limits, Parking, ParkingKind, over_by
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.parts import CannotGoOn, Taken, View, WaitBegan, WaitOver
 from phoenixd.core.spec import AgentSpec
@@ -76,17 +76,34 @@ def due(limits: Limits) -> Instant | None:
     return None if parking is None or parking.asked is None else parking.asked + ANSWER_TIME
 
 
+def over_at(parking: Parking | None) -> Instant | None:
+    """When its time is over whatever the wall clock says; None where nothing is waited for, or it was told to go on."""
+    return parking.over_by if parking is not None and parking.asked is None else None
+
+
+def waited_out(limits: Limits, now: Moment) -> Heard[Limits]:
+    """Supervised time says that the wait is over: a wall clock that was set back puts its end off no more."""
+    parking = limits.parking
+    assert parking is not None
+    if parking.until_wall <= now.wall:
+        return Heard(replace(limits, parking=replace(parking, over_by=None)))
+    over = replace(parking, until_wall=now.wall, over_by=None)
+    reason = "the wall clock was set back, and by supervised time its wait is over"
+    return Heard(replace(limits, parking=over), reason=reason)
+
+
 def is_looked_at(parking: Parking) -> bool:
     """Whether a look at the run's screen is under way that decides how it goes on."""
     return parking.asked is not None and parking.message_id is None
 
 
-def join(limits: Limits, kind: ParkingKind, until_wall: float, why: str, now: Moment) -> Heard[Limits]:
-    """Park an agent that met no limit itself: it shares the account of one that did."""
+def join(limits: Limits, until_wall: float, over: Instant | None, why: str, now: Moment) -> Heard[Limits]:
+    """Park an agent that met no limit itself: it shares the account of one that did, and waits as long as that one."""
     before = limits.parking
-    joined = Parking(kind, until_wall, now.at, why)
-    parking = replace(before, kind=kind, until_wall=until_wall, why=why) if before else joined
-    note = f"parked, {kind.value}: {why}"
+    joined = before or Parking(ParkingKind.LIMIT, until_wall, now.at, why)
+    over = over_by(until_wall, now) if over is None else over
+    parking = replace(joined, kind=ParkingKind.LIMIT, until_wall=until_wall, why=why, over_by=over)
+    note = f"parked, {ParkingKind.LIMIT.value}: {why}"
     return Heard(replace(limits, parking=parking), (WaitBegan(note),), reason=note)
 
 
@@ -102,7 +119,9 @@ def after_exit(
         return limits
     if failed is not None and (met := waits.signal(failed)) is not None:
         pause = waits.wait(spec.limits, met, failed.reset_wall, limits.setbacks, now)
-        return Limits(Parking(met, pause.until_wall, now.at, pause.why, owes=True), limits.setbacks + 1)
+        until = pause.until_wall
+        met_it = Parking(met, until, now.at, pause.why, owes=True, over_by=over_by(until, now))
+        return Limits(met_it, limits.setbacks + 1)
     if end.cause != "exit" or end.code is None:
         return limits
     told = waits.KINDS.get(exits.failure_of(spec.harness, end))
@@ -113,7 +132,8 @@ def after_exit(
     what = "a limit" if kind is ParkingKind.LIMIT else "a service that failed"
     why = f"{exits.in_words(spec.harness, end)} tells of {what}; {wait.why}"
     owes = turn_open or told is not None
-    return Limits(Parking(kind, wait.until_wall, now.at, why, owes=owes), limits.setbacks + 1)
+    told_it = Parking(kind, wait.until_wall, now.at, why, owes=owes, over_by=over_by(wait.until_wall, now))
+    return Limits(told_it, limits.setbacks + 1)
 
 
 def trouble(before: Limits, after: Limits, name: str) -> tuple[Alert, ...]:
@@ -150,7 +170,11 @@ def _park(limits: Limits, kind: ParkingKind, reset_wall: float | None, seen: Vie
     before = limits.parking
     until = wait.until_wall if before is None else max(before.until_wall, wait.until_wall)
     since = now.at if before is None else before.since
-    parked = Limits(Parking(kind, until, since, wait.why, owes=True), limits.setbacks + 1)
+    over = over_by(wait.until_wall, now)
+    if before is not None and before.over_by is not None:
+        over = max(over, before.over_by)
+    held = Parking(kind, until, since, wait.why, owes=True, over_by=over)
+    parked = Limits(held, limits.setbacks + 1)
     readings = (*wait.readings, ("until", round(until, 1)), ("account", waits.account_of(seen.spec)))
     note = f"parked, {kind.value}: {wait.why}"
     return Heard(parked, (WaitBegan(note),), trouble(limits, parked, seen.spec.name), note, readings)
@@ -190,7 +214,10 @@ def _missed(limits: Limits, parking: Parking, problem: str, seen: View, now: Mom
     """It could not be told: later again, and after some times a person has to look."""
     rules, misses = seen.spec.limits, parking.misses + 1
     pause = min(max(rules.overload_wait, rules.wait_max), rules.overload_wait * 2.0 ** min(misses - 1, 30))
-    again = replace(parking, asked=None, message_id=None, misses=misses, until_wall=now.wall + pause)
+    until = now.wall + pause
+    again = replace(
+        parking, asked=None, message_id=None, misses=misses, until_wall=until, over_by=over_by(until, now)
+    )  # fmt: skip
     reason = f"it could not be told to go on ({problem}); again in {in_words(pause)}"
     if misses < TROUBLE or parking.told or seen.asks:
         return Heard(replace(limits, parking=again), reason=reason)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from phoenixd.core.moment import Instant
+from phoenixd.core.moment import Instant, Moment
+
+SLEWED, SLIPPED = 0.01, 1.0
+"""The share of a wait, and the seconds of it at least, by which the wall clock may fall behind and is not set back."""
+
+
+def over_by(until_wall: float, now: Moment) -> Instant:
+    """When a wait until a wall time is over at the latest, in supervised time, which no clock is set in."""
+    ahead = max(0.0, until_wall - now.wall)
+    return now.at + ahead + max(SLIPPED, SLEWED * ahead)
 
 
 class ParkingKind(StrEnum):
@@ -39,6 +48,8 @@ class Parking:
     """People were told that it cannot go on."""
     fresh: bool = False
     """It is down, and the start that is put off was to be a fresh one."""
+    over_by: Instant | None = None
+    """When it is over at the latest, whatever the wall clock is set to; None: the wall clock alone tells."""
 
 
 @dataclass(frozen=True, slots=True)

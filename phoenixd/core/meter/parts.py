@@ -82,7 +82,7 @@ def tell(agent: Agent, now: Moment) -> Decision:
     text = (
         f"for {in_words(PATIENCE)} nobody has known how full its context is ({gauge.reason}), so nothing tells when it "
         f"has to be handed over; where its CLI does not say it, name the window: "
-        f"[agent.{agent.name}.context] limit = TOKENS"
+        f"[agent.{agent.spec.role}.context] limit = TOKENS"
     )
     return Decision(agent, (Alert(agent.name, UNKNOWN, text),), f"context unknown: {gauge.reason}")
 

@@ -16,8 +16,9 @@ from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events.fleet import JournalBehind, Tick
 from phoenixd.core.events.orders import MuteRequested, UndoRequested, UnmuteRequested
 from phoenixd.core.fleet import Fleet, Step, answer, put
+from phoenixd.core.limits.state import over_by
 from phoenixd.core.moment import Moment, in_words
-from phoenixd.core.mutes.state import Mute, is_over, key_of, standing, without
+from phoenixd.core.mutes.state import Mute, begun, is_over, key_of, standing, without
 from phoenixd.core.seat import finding
 from phoenixd.core.undo.age import lasting
 from phoenixd.core.undo.state import Undoable, UndoVerb
@@ -34,7 +35,7 @@ def mute(before: Fleet, found: Step, event: MuteRequested, now: Moment) -> Step:
     reason = f"muted for {in_words(event.seconds)} by {event.by}"
     ordered = weights.ordered(event, agent, Decision(agent, reason=reason))
     found = _noted(before, answer(found, ordered, now), agent, "mute", event.act, event.by, now)
-    made = Mute(key_of(agent.spec), now.wall, now.wall + event.seconds, event.by)
+    made = begun(key_of(agent.spec), now.wall + event.seconds, event.by, now)
     return _with(found, made)
 
 
@@ -43,7 +44,7 @@ def unmute(before: Fleet, found: Step, event: UnmuteRequested, now: Moment) -> S
     agent = before.agents.get(event.agent)
     if agent is None:
         return _unknown(found, event.agent)
-    if standing(before.mutes, agent.spec, now.wall) is None:
+    if standing(before.mutes, agent.spec, now) is None:
         # Nothing that anybody could count as done.
         return answer(found, Decision(agent, reason=f"unmute asked by {event.by}: it is not muted"), now)
     told = weights.ordered(event, agent, Decision(agent, reason=f"unmuted by {event.by}"))
@@ -64,18 +65,21 @@ def restore(found: Step, event: UndoRequested, agent: Agent, act: Undoable, now:
     acts = tuple(one for one in found.fleet.undoable if one is not act)
     found = replace(found, fleet=replace(found.fleet, undoable=acts))
     by = f"{event.by}, who took the {act.verb} back"
-    if act.muted_until <= now.wall:
+    # Its time is that of then, also where the wall clock was set back since.
+    then = now if act.at is None else Moment(act.at, act.at_wall)
+    again = replace(begun(key_of(agent.spec), act.muted_until, event.by, then), since_wall=now.wall)
+    if is_over(again, now):
         told = weights.ordered(event, agent, Decision(agent, reason=f"unmuted by {by}"))
         return _ended(found, key_of(agent.spec), told, now)
-    left = in_words(act.muted_until - now.wall)
-    told = weights.ordered(event, agent, Decision(agent, reason=f"muted for {left} by {by}"))
-    return _with(answer(found, told, now), Mute(key_of(agent.spec), now.wall, act.muted_until, event.by))
+    left = min(act.muted_until - now.wall, over_by(act.muted_until, then) - now.at)
+    told = weights.ordered(event, agent, Decision(agent, reason=f"muted for {in_words(left)} by {by}"))
+    return _with(answer(found, told, now), again)
 
 
 def expire(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
     """End the mutes whose time has come."""
     for one in tuple(before.mutes.values()):
-        if is_over(one, now.wall):
+        if is_over(one, now):
             reason = f"its mute by {one.by} is over"
             agents = _agents(found.fleet, one.agent)
             holder = finding.meant(found.fleet, one.agent) or (agents[0] if agents else None)
@@ -137,7 +141,7 @@ def _noted(before: Fleet, found: Step, agent: Agent, verb: UndoVerb, act: str, b
     """Keep what was muted until when, so that it can be taken back."""
     if not act:
         return found
-    known = standing(before.mutes, agent.spec, now.wall)
+    known = standing(before.mutes, agent.spec, now)
     until = known.until_wall if known is not None else 0.0
     name = finding.shown(before, agent)
     one = Undoable(act, verb, name, now.wall, by, muted_until=until, at=now.at)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf
 
 from phoenixd.core.limits.marks import instant_of
+from phoenixd.core.limits.state import over_by
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec
 
@@ -15,12 +17,22 @@ ROUNDING = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Mute:
-    """Nobody is told of this agent's alerts before a wall time. agent: its name, or the name of its seat."""
+    """Nobody is told of this agent's alerts before a wall time. agent: its name, or the name of its seat.
+
+    over_by: when it is over at the latest, in supervised time, whatever the wall clock is set to; None in journals of
+    older versions.
+    """
 
     agent: str
     since_wall: float
     until_wall: float
     by: str
+    over_by: Instant | None = None
+
+
+def begun(agent: str, until_wall: float, by: str, now: Moment) -> Mute:
+    """A mute that begins now."""
+    return Mute(agent, now.wall, until_wall, by, over_by(until_wall, now))
 
 
 Mutes = Mapping[str, Mute]
@@ -32,21 +44,21 @@ def key_of(spec: AgentSpec) -> str:
     return spec.seat or spec.name
 
 
-def standing(mutes: Mutes, spec: AgentSpec, now_wall: float) -> Mute | None:
+def standing(mutes: Mutes, spec: AgentSpec, now: Moment) -> Mute | None:
     """The mute that holds an agent's alerts back now; None where none does."""
     found = mutes.get(key_of(spec)) if mutes else None
-    return found if found is not None and not is_over(found, now_wall) else None
+    return found if found is not None and not is_over(found, now) else None
 
 
-def is_over(mute: Mute, now_wall: float) -> bool:
-    """Whether its time has come."""
-    return mute.until_wall <= now_wall + ROUNDING
+def is_over(mute: Mute, now: Moment) -> bool:
+    """Whether its time has come, by the wall clock, or by supervised time where that clock was set back."""
+    return mute.until_wall <= now.wall + ROUNDING or (mute.over_by is not None and mute.over_by <= now.at)
 
 
 def next_due(mutes: Mutes, now: Moment) -> Instant | None:
     """When the first of them ends, in supervised time."""
-    first = min((one.until_wall for one in mutes.values()), default=None)
-    return instant_of(first, now) if first is not None else None
+    found = (min(instant_of(one.until_wall, now), one.over_by or inf) for one in mutes.values())
+    return min(found, default=None)
 
 
 def without(mutes: Mutes, key: str) -> Mutes:

@@ -102,6 +102,9 @@ def advance(agent: Agent, now: Moment) -> Decision | None:
     going = known.restoration
     if isinstance(agent.state, Stopped | Quarantined):
         return dropped(agent, f"it is {agent.state_words}")
+    if not agent.spec.has_resonance:
+        # Whatever it is given now, nothing is asked of it any more that could verify it.
+        return dropped(agent, "resonance is off for it")
     match going.step:
         case Step.LOG:
             asked = replace(going, deadline=now.at + SEED_WITHIN)

@@ -52,7 +52,7 @@ def _declared(before: Fleet, event: AgentDeclared, now: Moment) -> Event | Step:
     seat = before.seats.get(spec.name)
     if seat is None and known is None and (refusal := refusal_of_name(spec.name)) is not None:
         return _refused(before, None, refusal, now)
-    if spec.kind is not Kind.ORCHESTRATOR and (seat is None or _is_plain(before, seat)):
+    if spec.kind is not Kind.ORCHESTRATOR and (seat is None or finding.is_plain(before, seat)):
         return event
     if not is_seated(spec) and seat is None:
         return event if known is not None else _refused(before, None, refusal_of_length(spec.name), now)
@@ -77,11 +77,6 @@ def _declared(before: Fleet, event: AgentDeclared, now: Moment) -> Event | Step:
 def _waits(fleet: Fleet, seat: Seat, holder: Agent) -> bool:
     """Whether an order waits until the seat has passed; one that is being removed has no afterwards."""
     return finding.is_passing(fleet, seat) and not holder.removing
-
-
-def _is_plain(fleet: Fleet, seat: Seat) -> bool:
-    """Whether the seat has had one generation only, so that it can be given up."""
-    return seat.generation == 1 and not finding.others(fleet, seat)
 
 
 def _rival(fleet: Fleet, spec: AgentSpec) -> str | None:

@@ -152,6 +152,11 @@ def is_passing(fleet: Fleet, seat: Seat) -> bool:
     return not all(is_left_over(agent) for agent in others(fleet, seat))
 
 
+def is_plain(fleet: Fleet, seat: Seat) -> bool:
+    """Whether the seat has had one generation only and no handoff goes on, so that it can be given up."""
+    return seat.generation == 1 and not others(fleet, seat) and not is_passing(fleet, seat)
+
+
 def is_other(fleet: Fleet, agent: Agent) -> bool:
     """Whether this is a generation that does not hold its seat."""
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None

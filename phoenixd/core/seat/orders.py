@@ -13,11 +13,12 @@ from phoenixd.core.events.fleet import Rebooted
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StopRequested
 from phoenixd.core.events.runs import AgentStarted, RunAdopted
 from phoenixd.core.fleet import Fleet, Step, put
+from phoenixd.core.handoff import letters
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding, lost
 from phoenixd.core.seat.names import LONGEST
 from phoenixd.core.seat.sessions import taking
-from phoenixd.core.seat.state import is_seated, project_of, seat_of
+from phoenixd.core.seat.state import Seat, as_declared, is_seated, project_of, seat_of
 from phoenixd.core.seat.succession import release_held
 from phoenixd.core.spec import Kind
 
@@ -94,7 +95,20 @@ def do_held(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
         is_held = seat.declared is not None or seat.restart is not None
         if is_held and not finding.is_passing(found.fleet, seat):
             found = release_held(found, seat, now)
+        holder = found.fleet.agents.get(seat.holder)
+        if holder is not None and holder.spec.kind is not Kind.ORCHESTRATOR:
+            found = _given_up(found, found.fleet.seats[seat.name], holder, now)
     return found
+
+
+def _given_up(found: Step, seat: Seat, holder: Agent, now: Moment) -> Step:
+    """What was declared as another kind during a handoff gives its seat up once every text that was sent arrived."""
+    if not finding.is_plain(found.fleet, seat) or (seat.handoff is not None and letters.texts(seat.handoff)):
+        return found
+    left = {name: one for name, one in found.fleet.seats.items() if name != seat.name}
+    plain = replace(holder, spec=as_declared(holder.spec))
+    told = Decision(plain, reason="it is no orchestrator any more, and gives its seat up", weight="detail")
+    return put(replace(found, fleet=replace(found.fleet, seats=left)), told, now)
 
 
 def _forget_held(found: Step, name: str) -> Step:

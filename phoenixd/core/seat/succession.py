@@ -16,13 +16,14 @@ from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.orders import RestartRequested
 from phoenixd.core.fleet import Fleet, Step, put
+from phoenixd.core.limits import groups
 from phoenixd.core.moment import Moment
 from phoenixd.core.recycling import rules as recycling
 from phoenixd.core.rules import RestartPolicy
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.sessions import taking
-from phoenixd.core.seat.state import Seat, as_generation
+from phoenixd.core.seat.state import Seat, as_generation, project_of
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import end_run
 
@@ -93,13 +94,14 @@ def retire(fleet: Fleet, name: str, generation: int, now: Moment, why: str = "")
 def release_held(found: Step, seat: Seat, now: Moment) -> Step:
     """Do what waited until the seat had one generation again."""
     holder = found.fleet.agents.get(seat.holder)
-    fleet = replace(found.fleet, seats={**found.fleet.seats, seat.name: replace(seat, declared=None, restart=None)})
-    found = replace(found, fleet=fleet)
+    project = seat.project if seat.declared is None else project_of(seat.declared)
+    done = replace(seat, project=project, declared=None, restart=None)
+    found = replace(found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: done}))
     if holder is None:
         return found
     if seat.declared is not None:
         spec = as_generation(seat.declared, seat, seat.generation)
-        found = put(found, requests.redeclare(holder, spec, now), now)
+        found = put(found, groups.moved(requests.redeclare(holder, spec, now), now), now)
     if seat.restart is not None:
         holder = found.fleet.agents[seat.holder]
         order = RestartRequested(seat.holder, seat.restart.fresh, seat.restart.by)

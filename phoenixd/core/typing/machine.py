@@ -78,7 +78,7 @@ def hear(delivery: Delivery, seen: Seen, now: Moment) -> Outcome:
             return before.hear_begin(delivery, seen, now)
         case Sight():
             judge = HEARS.get(type(step))
-            delivery = _noted(delivery, seen)
+            delivery = _noted(delivery, seen, now)
             if judge is not None:
                 return judge(delivery, step, seen, now)
         case Pasted():
@@ -125,7 +125,7 @@ def _hear_paste(delivery: Delivery, seen: Pasted, now: Moment) -> Outcome:
     return look_again(pasted, step, now, "whether the text stands there", Look(now.at))
 
 
-def _noted(delivery: Delivery, sight: Sight) -> Delivery:
+def _noted(delivery: Delivery, sight: Sight, now: Moment) -> Delivery:
     """With what one look alone would forget: a person may have come and gone."""
-    came = delivery.pasted_wall is not None and came_since(sight.typed, delivery.pasted_wall)
+    came = delivery.pasted_wall is not None and came_since(sight.typed, delivery.pasted_wall, now.wall)
     return replace(delivery, looks=delivery.looks + 1, touched=delivery.touched or came)

@@ -1,4 +1,7 @@
-"""What the time of the newest key says of a person at an agent's terminal."""
+"""What the time of the newest key says of a person at an agent's terminal.
+
+Where the wall clock was set back, a key from before lies in the future until another one is pressed, and tells nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,14 @@ ATTENDED = 60.0
 
 def is_typing(typed: float | None, wall: float) -> bool:
     """Whether a person is typing. typed: when the newest key came from a client; both in wall seconds."""
-    return typed is not None and wall - typed < QUIET
+    return typed is not None and abs(wall - typed) < QUIET
 
 
 def was_touched(typed: float | None, wall: float) -> bool:
     """Whether a person sits at the terminal."""
-    return typed is not None and wall - typed < ATTENDED
+    return typed is not None and abs(wall - typed) < ATTENDED
 
 
-def came_since(typed: float | None, wall: float) -> bool:
+def came_since(typed: float | None, since: float, wall: float) -> bool:
     """Whether a person has pressed a key since that time; tmux counts whole seconds."""
-    return typed is not None and typed >= int(wall)
+    return typed is not None and int(since) <= typed < wall + QUIET
