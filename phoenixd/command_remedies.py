@@ -6,7 +6,7 @@ import os
 from shlex import quote
 
 from phoenixd.core.spec import AgentSpec
-from phoenixd.remedies import Command, Remedy, Sentence
+from phoenixd.remedies import Command, Remedy, Sentence, anew
 
 
 def command_remedy(command: str) -> Remedy:
@@ -34,4 +34,4 @@ def agents_command_remedy(spec: AgentSpec, at: str | None = None) -> Remedy:
         told = f"install {command}; {whole} {quote(command)}"
     if spec.env_from != "daemon" or "PATH" in dict(spec.env):
         return Sentence(told)
-    return Sentence(f"{told}, or have the daemon take up that shell's PATH there: phoenixctl down && phoenixctl up")
+    return Sentence(f"{told}, or have the daemon take up that shell's PATH there: {anew()}")

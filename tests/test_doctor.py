@@ -246,7 +246,7 @@ def claude_agent(home: Path, **changes: object) -> Agent:
 
 INSTALL = (
     "install claude; where your shell alone finds it, write the path that this prints as argv[0]: command -v claude, "
-    "or have the daemon take up that shell's PATH there: phoenixctl down && phoenixctl up"
+    "or have the daemon take up that shell's PATH there: phoenixctl down; phoenixctl up"
 )
 
 

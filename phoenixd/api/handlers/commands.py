@@ -28,6 +28,7 @@ from phoenixd.core.requests import left_out, never_ends
 from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.core.spec import Kind
 from phoenixd.core.turn import due
+from phoenixd.remedies import anew
 
 REMOVE_WAIT = 60.0
 AT_ONCE = 0.5
@@ -180,7 +181,7 @@ async def down(ask: Ask) -> Reply:
 
 async def apply(ask: Ask) -> Reply:
     done = await ask.service.apply()
-    again = f"phoenixctl down && {ask.service.facts().again}"
+    again = anew(ask.service.facts().again)
     code = exits.CONFLICT if any(one.refused for one in done.changes) else exits.OK
     return Reply(representation.planned(done), lambda here: text_agent.plan(done, here, done=True, again=again), code)
 

@@ -39,6 +39,7 @@ from phoenixd.core.resonance.due import PURPOSE
 from phoenixd.core.seat.finding import as_shown, asking, is_other, known_as, meant, shown, was_removed
 from phoenixd.core.turns import has_breaker
 from phoenixd.ports.journal import Entry, StoredEntry
+from phoenixd.remedies import anew
 
 EXPLAINED = 12
 LISTED = 200
@@ -248,7 +249,7 @@ async def doctor(ask: Ask) -> Reply:
 
 async def plan(ask: Ask) -> Reply:
     found = await ask.service.plan()
-    again = f"phoenixctl down && {ask.service.facts().again}"
+    again = anew(ask.service.facts().again)
     return Reply(representation.planned(found), lambda here: text_agent.plan(found, here, done=False, again=again))
 
 
