@@ -7,9 +7,8 @@ import shlex
 from dataclasses import replace
 from functools import partial
 
-from phoenixd.api import exits, history_document, problems, representation
+from phoenixd.api import exits, history_document, problems, removal, representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers import removal
 from phoenixd.api.handlers.past import chosen, not_waiting, open_items, rows_of
 from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
@@ -36,7 +35,7 @@ from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import as_shown, asking, is_other, known_as, meant, shown, was_removed
+from phoenixd.core.seat.finding import as_shown, asking, is_other, known_as, meant, shown
 from phoenixd.core.turns import has_breaker
 from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.remedies import anew
@@ -106,7 +105,9 @@ def find_item(ask: Ask) -> InboxItem:
         again = shlex.join(["phoenixctl", "answer", answer[0], word, *answer[1:]])
         raise Problem("not_found", f"{word} is no number: the number stands before the answer", again)
     if agent is None:
-        raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word, ask.known_names())
+        if word in VERDICTS:
+            raise _no_number(word)
+        raise problems.absent(fleet, word, ask.service.now(), ask.known_names())
     whose = {shown(fleet, one) for one in asking(fleet, word)}
     items = [item for item in all_items(fleet) if item.agent in whose]
     asked = [item for item in items if item.kind in ASKS] or items
@@ -164,7 +165,7 @@ async def list_events(ask: Ask) -> Reply:
     body = {"events": told, "next": rows[-1].seq if rows else after or 0}
     asked = _asked(ask, since=words if newest else None)
     left_out = text_events.LeftOut(asked, lines, is_older=newest) if is_cut else None
-    gone = removal.sentence(ask, str(agent)) if agent is not None else None
+    gone = removal.sentence(ask.service.fleet(), str(agent), ask.service.now()) if agent is not None else None
     called = partial(known_as, ask.service.fleet())
     return Reply(
         body, lambda here: text_events.events(rows, here, agent=agent, gone=gone, left_out=left_out, called=called)
@@ -190,8 +191,6 @@ async def list_lives(ask: Ask) -> Reply:
 
 
 async def explain_agent(ask: Ask) -> Reply:
-    if was_removed(ask.service.fleet(), ask.name):
-        raise removal.problem(ask, ask.name)
     agent, row = ask.agent(), ask.row()
     lines = ask.arguments["lines"] or EXPLAINED
     opening = await _opening(ask, agent)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from phoenixd.api import exits, problems
+from phoenixd.api import exits, problems, removal
 from phoenixd.api.exchange import Ask, Reply
 from phoenixd.api.handlers import taken
 from phoenixd.api.handlers.acting import Result, dry, reply_of, require_expected, selected
@@ -110,7 +110,7 @@ def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
         raise problems.gone(nobody)
     if was_removed(ask.service.fleet(), nobody):
         why = f"{nobody} was removed by a change of the configuration or over 7 days ago: undo cannot bring it back"
-        raise Problem("not_found", why, f"phoenixctl events {nobody} --all")
+        raise Problem("not_found", why, removal.anew(nobody))
     close = nearest(nobody, known)
     why = f"there is no agent {nobody}, and none was removed within 7 days"
     if close is None:
