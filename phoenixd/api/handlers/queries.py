@@ -200,6 +200,7 @@ async def explain_agent(ask: Ask) -> Reply:
         later = [stored for stored in decisions if stored.seq > opening.seq]
         decisions = [opening, *later[-(lines - 1) :]] if lines > 1 else [opening]
     before = await _before(ask, agent, decisions[0].seq) if decisions else []
+    case = ask.service.fleet().cases.standing_of(agent.name)
     body = {
         "agent": representation.agent(row, ask.service.loops(ask.name)),
         "last_exit": representation.last_exit(agent),
@@ -207,12 +208,13 @@ async def explain_agent(ask: Ask) -> Reply:
         "decisions": [representation.event(stored) for stored in decisions],
         "looks": agent.looks,
         "before": representation.event(before[0]) if before else None,
+        "case": case.id if case is not None else None,
     }
     is_job = bool(agent.crashes) and restart.may_be_a_job(agent.spec, agent.last_exit)
     return Reply(
         body,
         lambda here: text_history.explain(
-            row, decisions, here, agent.incident, agent.looks, before, may_be_a_job=is_job
+            row, decisions, here, agent.incident, agent.looks, before, may_be_a_job=is_job, case=case
         ),
     )
 

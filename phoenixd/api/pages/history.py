@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, groupby
 
 from phoenixd.api.event_names import event_words
@@ -33,6 +34,7 @@ from phoenixd.core.facts import Verb
 from phoenixd.core.projection import Row
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
+from phoenixd.core.treatment.case import Case
 from phoenixd.documents.incident import call_sentence
 from phoenixd.ports.journal import StoredEntry
 
@@ -142,11 +144,13 @@ def explain(
     before: Sequence[StoredEntry] = (),
     *,
     may_be_a_job: bool = False,
+    case: Case | None = None,
 ) -> str:
     """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
 
     Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
-    or the order that led to this state, and what else was decided then. may_be_a_job: see core.restart.
+    or the order that led to this state, and what else was decided then. may_be_a_job: see core.restart. case: what the
+    clinic knows of its failures, where that is not over.
     """
     lines = wrap(f"{summary(row)}: {reason(row, here)}", here.width, SET_IN)
     if not decisions:
@@ -169,6 +173,11 @@ def explain(
             said = f"{said}. {call_sentence(incident.call)}".rstrip()
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
+    if case is not None and (incident is None or incident.case != case.id):
+        often = "once" if case.incidents == 1 else f"{case.incidents} times"
+        said = f"{case.id}, {case.detail.replace('_', ' ')}, noticed {often}; what was done about it:"
+        told = with_command(said, f"phoenixctl clinic show {case.id}", replace(here, width=max(20, here.width - 13)))
+        lines += [f"  {'case' if number == 0 else '':<10} {line}" for number, line in enumerate(told)]
     if before:
         lines += ["  before that", *(line for stored in before for line in _decision(stored, here))]
     if said := context(row.context, here):
