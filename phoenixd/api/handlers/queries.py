@@ -9,7 +9,7 @@ from functools import partial
 
 from phoenixd.api import exits, history_document, problems, removal, representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers.past import chosen, not_waiting, open_items, rows_of
+from phoenixd.api.handlers.past import chosen, muted_until, not_waiting, open_items, rows_of
 from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import events as text_events
@@ -83,12 +83,14 @@ async def inbox(ask: Ask) -> Reply:
         "items": [representation.item(item) for item in items],
         "alerts": [alert(one) for one in of_nobody],
     }
-    return Reply(body, lambda here: text_inbox.inbox(items, here, of_nobody, needed(seen, of_nobody)))
+    muted = muted_until(ask)
+    return Reply(body, lambda here: text_inbox.inbox(items, here, of_nobody, needed(seen, of_nobody), muted))
 
 
 async def show_item(ask: Ask) -> Reply:
     item = find_item(ask)
-    return Reply({"item": representation.item(item)}, lambda here: text_inbox.one(item, here))
+    until = muted_until(ask).get(item.agent)
+    return Reply({"item": representation.item(item)}, lambda here: text_inbox.one(item, here, until))
 
 
 def find_item(ask: Ask) -> InboxItem:
