@@ -19,6 +19,7 @@ from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import resonance as text_resonance
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.headline import needed
+from phoenixd.api.pages.layout import Page
 from phoenixd.api.pages.pane import pane_text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
@@ -27,6 +28,7 @@ from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import condition, glance, restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.alerts import pressing
 from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded, StateOpened
@@ -213,12 +215,14 @@ async def explain_agent(ask: Ask) -> Reply:
         "case": case.id if case is not None else None,
     }
     is_job = bool(agent.crashes) and restart.may_be_a_job(agent.spec, agent.last_exit)
-    return Reply(
-        body,
-        lambda here: text_history.explain(
-            row, decisions, here, agent.incident, agent.looks, before, may_be_a_job=is_job, case=case
-        ),
-    )
+    is_counted = isinstance(agent.state, Quarantined) and agent.state.counted and not agent.hooks_seen
+    asks = is_counted and restart.may_ask_for_more(agent.spec, agent.last_exit)
+
+    def shown_on(here: Page) -> str:
+        hints = {"may_be_a_job": is_job, "may_ask_for_more": asks}
+        return text_history.explain(row, decisions, here, agent.incident, agent.looks, before, case=case, **hints)
+
+    return Reply(body, shown_on)
 
 
 async def read_pane(ask: Ask) -> Reply:

@@ -43,7 +43,7 @@ FLEET = "fleet"
 MOMENTS = frozenset({"reset", "until"})
 LENGTHS = frozenset({
     "account wait", "call_looked_at", "call_worked", "delay", "heartbeat_claims", "lived", "newest_lease_over_since",
-    "over", "ran_for", "silent_for", "waited_for_people",
+    "over", "ran_for", "silent_for", "waited_for_people", "within",
 })  # fmt: skip
 """Readings that are lengths of time, beside those that bear the name of such a key of the configuration."""
 ORDERED: dict[Verb, str] = {
@@ -144,13 +144,14 @@ def explain(
     before: Sequence[StoredEntry] = (),
     *,
     may_be_a_job: bool = False,
+    may_ask_for_more: bool = False,
     case: Case | None = None,
 ) -> str:
     """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
 
     Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
-    or the order that led to this state, and what else was decided then. may_be_a_job: see core.restart. case: what the
-    clinic knows of its failures, where that is not over.
+    or the order that led to this state, and what else was decided then. may_be_a_job, may_ask_for_more: see
+    core.restart. case: what the clinic knows of its failures, where that is not over.
     """
     lines = wrap(f"{summary(row)}: {reason(row, here)}", here.width, SET_IN)
     if not decisions:
@@ -195,6 +196,8 @@ def explain(
     if may_be_a_job:
         told = with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here)
         lines += ["", *told]
+    if may_ask_for_more:
+        lines += ["", *wrap("A program that asks for its next run ends with exit 100, which is no crash.", here.width)]
     if row.state == "quarantined":
         again, left = f"again: phoenixctl start {row.name}", f"what it left: phoenixctl screen {row.name}"
         if row.session_id is None:
