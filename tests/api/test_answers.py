@@ -639,7 +639,7 @@ async def test_explain_names_the_code_that_asks_for_the_next_run_where_a_plain_p
     told = (await live.ask("GET", "/v1/agents/docs/explain?width=200", text=True)).text
 
     assert "5 crashes in " in told
-    assert "A program that asks for its next run ends with exit 100, which is no crash." in told
+    assert "A program asks for a fresh start by ending with exit 100: that counts as no crash." in told
 
     daemon.declare("shop", restart=RestartRules(period=1e6))
     given_up(daemon, "shop", 100)

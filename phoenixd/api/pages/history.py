@@ -31,6 +31,7 @@ from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.facts import Verb
+from phoenixd.core.moment import between
 from phoenixd.core.projection import Row
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
@@ -197,7 +198,10 @@ def explain(
         told = with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here)
         lines += ["", *told]
     if may_ask_for_more:
-        lines += ["", *wrap("A program that asks for its next run ends with exit 100, which is no crash.", here.width)]
+        lines += [
+            "",
+            *wrap("A program asks for a fresh start by ending with exit 100: that counts as no crash.", here.width),
+        ]
     if row.state == "quarantined":
         again, left = f"again: phoenixctl start {row.name}", f"what it left: phoenixctl screen {row.name}"
         if row.session_id is None:
@@ -334,7 +338,8 @@ def _unwatched(digest: Digest, here: Page) -> str:
 
 
 def _without_daemon(newest: Unwatched, here: Page) -> str:
-    begins, until, length = here.clock(newest.begins), here.clock(newest.until), ago(newest.until - newest.begins)
+    begins, until = here.clock(newest.begins), here.clock(newest.until)
+    length = between(newest.begins, newest.until)
     if newest.ended:
         return f"nobody watched for {length}: the daemon was down from {begins} to {until}, ended by {newest.ended}"
     return f"nobody watched for {length} at most: the daemon was killed, or died, after {begins}; down to {until}"
