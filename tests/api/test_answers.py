@@ -34,6 +34,7 @@ from phoenixd.core.rules import RestartRules
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.turn_rows import TurnRow
+from phoenixd.errors import NoTerminal
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 from tests.documents.project.projects import PLANNING, plan_of, tree_of
@@ -617,6 +618,25 @@ async def test_explain_names_the_kind_of_a_job_where_a_start_failed_by_an_end_wi
 
     assert "Is it done then? A job is of --kind ephemeral: phoenixctl help run" in ended
     assert "ephemeral" not in running
+
+
+async def test_screen_of_an_agent_whose_terminal_is_gone_says_what_gives_it_one(
+    live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said `has no pane`, and advised the doctor, who finds nothing."""
+
+    async def gone(name: str, lines: int) -> str:
+        raise NoTerminal(f"{name} has no terminal now")
+
+    daemon.declare("docs")
+    monkeypatch.setattr(daemon, "pane", gone)
+    living = await live.ask("GET", "/v1/agents/docs/pane")
+    daemon.happen(StopRequested("docs"))
+    told = await live.ask("GET", "/v1/agents/docs/pane")
+
+    assert (living.exit, living.json["remedy"]) == (1, "phoenixctl doctor"), "it runs, and should have one"
+    assert (told.exit, told.json["remedy"]) == (4, "phoenixctl start docs")
+    assert told.json["detail"] == "docs has no terminal now: what it left went when the tmux server ended"
 
 
 def given_up(daemon: FakeDaemon, name: str, code: int) -> None:

@@ -28,7 +28,7 @@ from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import condition, glance, restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.agent.state import Quarantined
+from phoenixd.core.agent.state import Live, Quarantined
 from phoenixd.core.alerts import pressing
 from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded, StateOpened
@@ -39,6 +39,7 @@ from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
 from phoenixd.core.seat.finding import as_shown, asking, is_other, known_as, meant, shown
 from phoenixd.core.turns import has_breaker
+from phoenixd.errors import NoTerminal
 from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.remedies import anew
 
@@ -227,12 +228,23 @@ async def explain_agent(ask: Ask) -> Reply:
 
 async def read_pane(ask: Ask) -> Reply:
     has_terminal(ask)
-    captured = await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES)
+    captured = await captured_of(ask, ask.arguments["lines"] or PANE_LINES)
     # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
     shown = await asyncio.to_thread(pane_text, captured)
     body = {"name": ask.name, "text": shown}
     empty = f"the terminal of {ask.name} shows nothing. See: phoenixctl status {ask.name}"
     return Reply(body, (lambda _: shown) if shown.strip() else said(empty))
+
+
+async def captured_of(ask: Ask, lines: int) -> str:
+    """The end of what its terminal shows; raises Problem where that is gone with the terminal server."""
+    try:
+        return await ask.service.pane(ask.name, lines)
+    except NoTerminal:
+        if isinstance(ask.agent().state, Live):
+            raise
+        why = f"{ask.name} has no terminal now: what it left went when the tmux server ended"
+        raise Problem("not_found", why, f"phoenixctl start {ask.name}") from None
 
 
 def has_terminal(ask: Ask) -> None:

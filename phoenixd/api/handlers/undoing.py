@@ -26,7 +26,7 @@ from phoenixd.core.seat.names import seat_name
 from phoenixd.core.selection import Subject
 from phoenixd.core.subjects import subjects
 from phoenixd.core.undo import age, hindrance, telling
-from phoenixd.core.undo.state import KEPT, Undoable, newest
+from phoenixd.core.undo.state import KEPT, NOUNS, Undoable, newest
 from phoenixd.errors import PhoenixdError
 
 
@@ -163,4 +163,4 @@ async def _back(ask: Ask, one: Undoable) -> Result:
 def _not_back(ask: Ask, one: Undoable, why: str) -> str:
     """Which act is not taken back: the newest that is left may be another one than an operator has in mind."""
     done = Page(ask.service.now().wall, zone=ask.zone).clock(one.at_wall)
-    return f"the {taken.NOUNS[one.verb]} of {one.agent}, {done}, is not taken back: {why}"
+    return f"the {NOUNS[one.verb]} of {one.agent}, {done}, is not taken back: {why}"

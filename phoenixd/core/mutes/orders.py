@@ -20,7 +20,7 @@ from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.mutes.state import Mute, is_over, key_of, standing, without
 from phoenixd.core.seat import finding
 from phoenixd.core.undo.age import lasting
-from phoenixd.core.undo.state import Undoable, UndoVerb
+from phoenixd.core.undo.state import NOUNS, Undoable, UndoVerb
 
 MUTES: tuple[UndoVerb, ...] = ("mute", "unmute")
 """What of acts is about mutes: it is taken back here, whatever the agent is at."""
@@ -63,7 +63,7 @@ def restore(found: Step, event: UndoRequested, agent: Agent, act: Undoable, now:
             return replace(found, refusal=Refusal("conflict", why, f"phoenixctl undo {act.agent}"))
     acts = tuple(one for one in found.fleet.undoable if one is not act)
     found = replace(found, fleet=replace(found.fleet, undoable=acts))
-    by = f"{event.by}, who took the {act.verb} back"
+    by = f"{event.by}, who took the {NOUNS[act.verb]} back"
     if act.muted_until <= now.wall:
         told = weights.ordered(event, agent, Decision(agent, reason=f"unmuted by {by}"))
         return _ended(found, key_of(agent.spec), told, now)
