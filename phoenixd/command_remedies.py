@@ -6,16 +6,19 @@ import os
 from shlex import quote
 
 from phoenixd.core.spec import AgentSpec
-from phoenixd.remedies import Command, Remedy, Sentence
+from phoenixd.remedies import Command, Remedy, Sentence, anew
 
 
-def command_remedy(command: str) -> Remedy:
-    """How a command that is not found becomes one that is. A name is looked for on PATH, a path is not."""
+def command_remedy(command: str, key: str = "argv") -> Remedy:
+    """How a command that is not found becomes one that is. A name is looked for on PATH, a path is not.
+
+    key: where the configuration names it, as a person finds it there: `command in [alerts]`.
+    """
     if "/" not in command:
-        return Sentence(f"install {command}, or give its whole path in argv")
+        return Sentence(f"install {command}, or give its whole path as {key}")
     if os.path.isabs(command) and os.path.isfile(command):
         return Command(f"chmod +x {quote(command)}")
-    return Sentence(f"put a program that can be run at {command}, or name another one in argv")
+    return Sentence(f"put a program that can be run at {command}, or name another one as {key}")
 
 
 def agents_command_remedy(spec: AgentSpec, at: str | None = None) -> Remedy:
@@ -23,15 +26,14 @@ def agents_command_remedy(spec: AgentSpec, at: str | None = None) -> Remedy:
 
     at: where that shell finds it, if it does.
     """
-    command, remedy = spec.argv[0], command_remedy(spec.argv[0])
+    command, place = spec.argv[0], f"the first word of argv{f' in {spec.source}' if spec.source else ''}"
     if "/" in command:
-        return remedy
-    where = f" in {spec.source}" if spec.source else ""
+        return command_remedy(command, place)
     if at is not None:
-        told = f"your shell finds it at {at}: write that as argv[0]{where}"
+        told = f"your shell finds it at {at}: write that as {place}"
     else:
-        whole = f"where your shell alone finds it, write the path that this prints as argv[0]{where}: command -v"
+        whole = f"where your shell alone finds it, write the path that this prints as {place}: command -v"
         told = f"install {command}; {whole} {quote(command)}"
     if spec.env_from != "daemon" or "PATH" in dict(spec.env):
         return Sentence(told)
-    return Sentence(f"{told}, or have the daemon take up that shell's PATH there: phoenixctl down && phoenixctl up")
+    return Sentence(f"{told}, or have the daemon take up that shell's PATH there: {anew()}")

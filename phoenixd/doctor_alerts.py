@@ -23,7 +23,8 @@ def alert_findings(alerts: AlertsTable, environment: Mapping[str, str]) -> Itera
         ways.append(alerts.command[0])
         if find_command(alerts.command[0], environment.get("PATH", os.defpath), "/") is None:
             title = "alerts are told to a command that cannot be run"
-            found.append(Finding("problem", title, alerts.command[0], command_remedy(alerts.command[0])))
+            remedy = command_remedy(alerts.command[0], "command in [alerts]")
+            found.append(Finding("problem", title, alerts.command[0], remedy))
     if alerts.webhook is not None:
         ways.append("a webhook")
         if not isinstance(alerts.webhook, str):
@@ -48,7 +49,8 @@ def named_findings(agent: Agent, environment: Mapping[str, str]) -> Iterator[Fin
     for what, key, command in named:
         if find_command(command, environment.get("PATH", os.defpath), spec.cwd) is None:
             title = f"{agent.name}: {what} to be written by a command that cannot be run"
-            yield Finding("problem", title, f"{key}: {command}", command_remedy(command))
+            remedy = command_remedy(command, f"command in [agent.{spec.role}.{key.removesuffix('.command')}]")
+            yield Finding("problem", title, f"{key}: {command}", remedy)
 
 
 def _secret(what: str, path: str, *, is_address: bool = False) -> Iterator[Finding]:

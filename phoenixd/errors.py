@@ -20,6 +20,10 @@ class TerminalFailed(PhoenixdError):
     """The terminal server refused, or could not be asked in time. Says nothing about the agents."""
 
 
+class NoTerminal(TerminalFailed):
+    """The terminal server answers, and has no pane of that agent."""
+
+
 class ShimFailed(PhoenixdError):
     """A shim could not be reached, or speaks a protocol that this daemon does not know."""
 

@@ -21,6 +21,14 @@ class Sentence(str):
 Remedy = Command | Sentence
 
 
+def anew(start: str = "phoenixctl up", *, agents: bool = False) -> Command:
+    """What ends the daemon and starts it again. `down` ends with 7 where none runs, so `&&` would start none.
+
+    agents: whether the agents end as well.
+    """
+    return Command(f"phoenixctl down{' --agents' if agents else ''}; {start}")
+
+
 def then(first: Remedy, command: str) -> Remedy:
     """What helps, and what is to be typed once it did: one line for a shell where the first is a command."""
     if not command:

@@ -245,8 +245,8 @@ def claude_agent(home: Path, **changes: object) -> Agent:
 
 
 INSTALL = (
-    "install claude; where your shell alone finds it, write the path that this prints as argv[0]: command -v claude, "
-    "or have the daemon take up that shell's PATH there: phoenixctl down && phoenixctl up"
+    "install claude; where your shell alone finds it, write the path that this prints as the first word of argv: "
+    "command -v claude, or have the daemon take up that shell's PATH there: phoenixctl down; phoenixctl up"
 )
 
 
@@ -284,7 +284,7 @@ async def test_another_path_of_the_daemon_is_no_remedy_for_an_agent_that_does_no
 ) -> None:
     missing = claude_agent(tmp_path, source="/etc/phoenixd/a.toml", **changes)
     found = await examined(missing, tmp_path)
-    told = "install claude; where your shell alone finds it, write the path that this prints as argv[0]"
+    told = "install claude; where your shell alone finds it, write the path that this prints as the first word of argv"
     assert found["problem: a: its command is not found"] == f"{told} in /etc/phoenixd/a.toml: command -v claude"
 
 
@@ -494,8 +494,8 @@ async def test_a_whole_path_that_is_not_there_is_not_asked_for_once_more(
 
     found = await examined(absent, tmp_path)
     assert (
-        found[title]
-        == f"put a program that can be run at {path}, or name another one in argv{end and f'; then: {end}'}"
+        found[title] == f"put a program that can be run at {path}, or name another one as the first word of argv"
+        f"{end and f'; then: {end}'}"
     )
 
     Path(path).write_text("")
@@ -667,7 +667,9 @@ async def test_a_command_that_only_the_shell_of_who_asks_finds_is_told_with_its_
     for path in (str(tmp_path / "bin"), f":relative:{tmp_path / 'bin'}"):
         found = await doctor(tmp_path).examine(Fleet(agents=agents), path)
         (remedy,) = [one.remedy for one in found if one.title == "a: its command is not found"]
-        assert remedy == f"your shell finds it at {command}: write that as argv[0] in /etc/phoenixd/a.toml"
+        assert (
+            remedy == f"your shell finds it at {command}: write that as the first word of argv in /etc/phoenixd/a.toml"
+        )
     for path in ("", "relative", str(tmp_path)):
         found = await doctor(tmp_path).examine(Fleet(agents=agents), path)
         (remedy,) = [one.remedy for one in found if one.title == "a: its command is not found"]

@@ -32,8 +32,11 @@ def test_p84_a_command_that_cannot_be_run_tells_nobody_and_is_a_problem(tmp_path
     assert found(tmp_path, command=[well]) == [("ok", f"alerts are told by {well}", "")]
     assert found(tmp_path, command=["tell.sh"]) == [("ok", "alerts are told by tell.sh", "")]
     assert found(tmp_path, command=[closed]) == [("problem", problem, f"chmod +x {closed}")]
-    ((level, title, _),) = found(tmp_path, command=["nowhere"])
-    assert (level, title) == ("problem", problem)
+    for named, told in (
+        ("nowhere", "install nowhere, or give its whole path as command in [alerts]"),
+        ("/no/where", "put a program that can be run at /no/where, or name another one as command in [alerts]"),
+    ):
+        assert found(tmp_path, command=[named]) == [("problem", problem, told)], "where the reader finds the key"
 
 
 def test_p84_a_webhooks_address_and_secret_are_read_and_never_shown(tmp_path: Path) -> None:
@@ -75,5 +78,9 @@ def test_the_commands_that_write_briefs_and_papers_are_looked_for(tmp_path: Path
     assert [(one.level, one.detail) for one in told] == (
         [] if mode == 0o755 else [("problem", f"brief.command: {writer}"), ("problem", "handoff.command: writer")]
     )
+    if mode is None:
+        brief, handoff = (one.remedy for one in told)
+        assert brief.endswith("or name another one as command in [agent.a.brief]")
+        assert handoff == "install writer, or give its whole path as command in [agent.a.handoff]"
     others = replace(spec, kind=Kind.RESIDENT, brief=BriefRules())
     assert not list(named_findings(replace(agent, spec=others), {"PATH": ""}))

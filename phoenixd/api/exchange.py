@@ -18,7 +18,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
-from phoenixd.core.seat.finding import as_said, is_gone, meant, shown, written_by
+from phoenixd.core.seat.finding import as_said, is_gone, meant, shown, was_removed, written_by
 from phoenixd.core.selection import Selector, Subject, choose, given, renamed
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Ask:
         fleet = self.service.fleet()
         found = meant(fleet, self.name)
         if found is None:
-            raise problems.absent(fleet, self.name, self.known_names())
+            raise problems.absent(fleet, self.name, self.service.now(), self.known_names())
         return found
 
     def selector(self) -> Selector | None:
@@ -98,8 +98,8 @@ class Ask:
         """The agents that a person means; a name that is not there, and nothing at all, raise Problem."""
         found, fleet = choose(selector, known), self.service.fleet()
         if isinstance(found, Refusal):
-            gone = next((name for name in selector.names if is_gone(fleet, name)), None)
-            raise problems.gone(gone) if gone is not None else problems.of_refusal(found)
+            left = next((name for name in selector.names if is_gone(fleet, name) or was_removed(fleet, name)), None)
+            raise problems.absent(fleet, left, self.service.now()) if left is not None else problems.of_refusal(found)
         return found
 
     def row(self) -> Row:

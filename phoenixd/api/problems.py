@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from phoenixd.api import exits
+from phoenixd.api import exits, removal
 from phoenixd.api.pages.layout import SET_IN, Page, page, wrap
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.moment import Moment
 from phoenixd.core.nearest import nearest
 from phoenixd.core.refusal import Refusal
 from phoenixd.core.seat import finding
@@ -103,8 +104,13 @@ def gone(name: str) -> Problem:
     return Problem("not_found", finding.why_gone(name), f"phoenixctl events {name} --all")
 
 
-def absent(fleet: Fleet, name: str, known: Iterable[str] = ()) -> Problem:
-    """No agent of this name is there: a generation that is gone, or none that ever was. known: see no_agent."""
+def absent(fleet: Fleet, name: str, now: Moment, known: Iterable[str] = ()) -> Problem:
+    """No agent of this name is there: one that was removed, a generation that is gone, or none that ever was.
+
+    known: see no_agent.
+    """
+    if finding.was_removed(fleet, name):
+        return Problem("not_found", *removal.of(fleet, name, now))
     return gone(name) if finding.is_gone(fleet, name) else no_agent(name, known)
 
 

@@ -27,6 +27,11 @@ def in_words(seconds: float) -> str:
     return " ".join(f"{count} {unit}" for count, unit in ((hours, "h"), (minutes, "min")) if count)
 
 
+def between(begins: float, until: float) -> str:
+    """How long it is from one wall time to another, as who reads both from clocks that show whole seconds adds up."""
+    return in_words(max(0, math.floor(until) - math.floor(begins)))
+
+
 def measured(seconds: float) -> str:
     """A measured length of time as a reason tells it: 0.3 s, 41.0 s, then as `in_words`."""
     return f"{seconds:.1f} s" if seconds < 60 else in_words(seconds)

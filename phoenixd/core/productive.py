@@ -168,12 +168,24 @@ def exhausted(agent: Agent) -> tuple[str, Readings]:
         f"{len(ends)} runs in a row ended within {in_words(ends[-1] - ends[0])} and had nothing to show: "
         f"the limit is {limit} (restart.max_unproductive)"
     )
-    return reason, (("unproductive", len(ends)), ("restart.max_unproductive", limit), ("first", ends[0]))
+    return reason, counts(agent)
+
+
+def counts(agent: Agent) -> Readings:
+    """How many runs in a row had nothing to show, of how many that may, and in what time; nothing where none counts."""
+    ends, limit = agent.record.unproductive, agent.spec.restart.max_unproductive
+    if not ends or limit <= 0:
+        return ()
+    span: Readings = (("within", round(ends[-1] - ends[0], 3)),) if len(ends) > 1 else ()
+    return (("unproductive", len(ends)), ("restart.max_unproductive", limit), *span)
 
 
 def give_up(agent: Agent, now: Moment) -> Decision:
     """Quarantine an agent whose runs in a row had nothing to show."""
     reason, readings = exhausted(agent)
+    end = agent.last_exit
+    if end is not None and restart.is_recycling(end):
+        reason = f"{end.text} asks to be recycled; {reason}"
     return replace(quarantine(agent, Quarantined(reason, counted=True), now), readings=readings)
 
 

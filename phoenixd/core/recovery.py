@@ -11,7 +11,7 @@ from phoenixd.core.events.fleet import EpochBegun, JournalBehind, Rebooted, Reco
 from phoenixd.core.facts import WatchBegan
 from phoenixd.core.fleet import Fleet, Step, clear, put, put_all, warn
 from phoenixd.core.lifecycle import ends
-from phoenixd.core.moment import Moment, in_words
+from phoenixd.core.moment import Moment, between
 
 
 def reboot(before: Fleet, found: Step, event: Rebooted, now: Moment) -> Step:
@@ -38,7 +38,7 @@ def _begun(event: EpochBegun, newest: int, now: Moment) -> Decision:
     """What is told of it: for how long nobody watched, and how the daemon before ended."""
     if event.unwatched is None:
         return Decision(None, reason=f"a daemon begins, after epoch {newest}", weight="detail")
-    gone = in_words(max(0.0, now.wall - event.unwatched))
+    gone = between(event.unwatched, now.wall)
     how = f"nobody watched for {gone}: the one before was ended by {event.ended}"
     if not event.ended:
         # It may have lived on for a while in which nothing happened.

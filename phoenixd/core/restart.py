@@ -140,6 +140,16 @@ def may_be_a_job(spec: AgentSpec, ended: LastExit | None) -> bool:
     return ended.code == 0 and not ended.left and ended.lived < spec.early_exit
 
 
+def may_ask_for_more(spec: AgentSpec, ended: LastExit | None) -> bool:
+    """Whether an end that was counted as a crash looks like a program's own way to ask for its next run.
+
+    Such a program is told which code asks for that (`RECYCLE_CODES`).
+    """
+    if ended is None or spec.kind is not Kind.RESIDENT or ended.cause != "exit" or ended.failed_turn or not ended.ran:
+        return False
+    return ended.signal is None and ended.code not in (None, *CLEAN_CODES, *RECYCLE_CODES, NOT_EXECUTABLE, NOT_FOUND)
+
+
 def is_blameless(ended: LastExit) -> bool:
     """Whether the end was somebody else's doing: the terminal's, the shim's, the host's."""
     return ended.cause in BLAMELESS or ended.oom == "host"

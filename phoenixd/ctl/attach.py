@@ -60,7 +60,7 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     server = next((socket for socket in sockets if os.path.exists(socket)), None)
     pane = absence.pane_of(server, name) if server is not None else None
     if server is None or pane is None:
-        return _no_terminal(command, name, sockets, server)
+        return _no_terminal(command, name, server)
     inside = os.environ.get("TMUX", "").partition(",")[0]
     here = own_pane.here(server)
     if here is not None and here.pane == pane:
@@ -96,7 +96,7 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     words = ["-r"] if read_only else []
     status = _sit(server, ["tmux", "-N", "-S", server, "attach-session", *words, "-t", pane], name, read_only=read_only)
     # A removal of the agent meanwhile took its terminal with it.
-    return _no_terminal(command, name, sockets, server) if status is None else status
+    return _no_terminal(command, name, server) if status is None else status
 
 
 def leaving() -> str:
@@ -130,14 +130,18 @@ def _unsuitable(server: str) -> str | None:
     return f"TERM is {name}, {asked.stderr.strip()}" if asked.returncode != 0 else None
 
 
-def _no_terminal(command: Command, name: str, sockets: list[str], server: str | None) -> int:
-    """Why there is nothing to sit down at: a daemon that answers knows whether there is such an agent."""
+def _no_terminal(command: Command, name: str, server: str | None) -> int:
+    """Why there is nothing to sit down at: a daemon that answers knows whether there is such an agent.
+
+    server: the socket of the terminal server; None where there is none.
+    """
     answer = calls.ask(command, calls.operation("show_agent"), {"name": name})
     if answer is not None and answer.status >= 400:
         return calls.tell(command, answer)
-    if answer is None and server is None:
-        why = f"no terminal server of phoenixd is here ({', '.join(sockets)})"
-        return refuse(exits.UNREACHABLE, why, "phoenixctl up")
+    if answer is None:
+        found = absence.absence(calls.places(command), f"phoenixctl start {name}")
+        code = exits.NOT_FOUND if server is not None else found.code
+        return refuse(code, f"{name} has no terminal now. {found.why}", found.remedy)
     return refuse(exits.NOT_FOUND, f"{name} has no terminal now", f"phoenixctl start {name}")
 
 

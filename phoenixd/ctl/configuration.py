@@ -64,7 +64,7 @@ def _missing_programs(configuration: Configuration, environ: Mapping[str, str]) 
         keys = (f"agent.{name}.argv", "defaults.argv", f"agent.{name}")
         key = next((key for key in keys if key in configuration.set_at), f"agent.{name}")
         place = configuration.set_at.get(key, Origin(""))
-        told = f"{program} is not to be found{where} now: {command_remedy(program)}"
+        told = f"{program} is not to be found{where} now: {command_remedy(program, 'the first word of argv')}"
         yield Problem(told, key, place.file, place.line, "warning", name)
 
 

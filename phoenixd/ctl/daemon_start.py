@@ -103,13 +103,14 @@ def _no_answer(places: list[bytes], *, ends_agents: bool) -> int:
     found = absence.absence(places, "phoenixctl down --agents" if ends_agents else "")
     if found.runs is None or (found.runs and ends_agents):
         return refuse(found.code, found.why, found.remedy)
-    # A daemon that was started to be ended would have done nothing.
+    # Who typed `down && up` has to learn that nothing was started.
+    begin = f"to start phoenixd: {found.remedy}"
     if found.runs:
         both = absence.absence(places, "phoenixctl down --agents").remedy
-        return refuse(found.code, found.why, f"nothing, where the agents are to go on; to end them as well: {both}")
+        return refuse(found.code, found.why, f"{begin}; to end the agents as well: {both}")
     asked = ", ".join(map(os.fsdecode, places))
     why = f"nothing runs: neither phoenixd nor an agent of its is there, so there is nothing to end\nasked at {asked}"
-    return refuse(found.code, why, f"nothing, unless another one is meant: {OF_ANOTHER}")
+    return refuse(found.code, why, f"{begin}; to end one that runs elsewhere: {OF_ANOTHER}")
 
 
 def _hold(answer: wire.Answer | None) -> int | None:

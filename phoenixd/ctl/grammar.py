@@ -11,13 +11,19 @@ from typing import Any, NoReturn
 
 from phoenixd import __version__
 from phoenixd.api import exits
-from phoenixd.api.operations import OPERATIONS, verbs
+from phoenixd.api.operations import GROUPS, OPERATIONS, verbs
 from phoenixd.api.operations.operation import Operation, Parameter, parameters
 from phoenixd.ctl import pager, wire
 from phoenixd.ctl.refusal import refuse
 from phoenixd.ctl.slips import Complaint, Slip, empty_word, in_words, left_over, value_of_wait
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
+BEGIN = """\
+to begin with:
+  phoenixctl demo                see agents die and come back, in a place apart
+  phoenixctl run NAME -- claude  start the daemon and an agent, and attach
+  phoenixctl status              what needs you, and what to type about it
+  phoenixctl help VERB           what a verb takes; help select: whom it means"""
 EPILOG_COLUMNS = 78
 OF_EVERY_VERB = ("socket", "json", "color", "no_pager")
 COLOURS = wire.COLOURS
@@ -172,7 +178,7 @@ def parser(only: str | None = None) -> Parser:
     root = Parser(
         prog="phoenixctl",
         description="See and steer the agents that phoenixd keeps at work.",
-        epilog=_wrapped(EXIT_CODES),
+        epilog=f"{BEGIN}\n\n{_wrapped(EXIT_CODES)}",
         parents=[common],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -188,7 +194,8 @@ def parser(only: str | None = None) -> Parser:
             leaf = branches.add_parser(words[0], parents=[common], **_help(operations))
         else:
             if words[0] not in groups:
-                group = branches.add_parser(words[0], help=_group_help(words[0]))
+                told = f"{GROUPS[words[0]]}: {_group_help(words[0])}"
+                group = branches.add_parser(words[0], help=told, description=GROUPS[words[0]])
                 groups[words[0]] = group.add_subparsers(metavar="WHAT", required=True, parser_class=Parser)
             leaf = groups[words[0]].add_parser(words[1], parents=[common], **_help(operations))
         leaf.set_defaults(words=words)
@@ -217,7 +224,7 @@ def _meant(operations: tuple[Operation, ...], given: dict[str, Any]) -> Operatio
 
 
 def _add(leaf: argparse.ArgumentParser, parameter: Parameter, *, required: bool) -> None:
-    keys: dict[str, Any] = {"help": parameter.help.replace("%", "%%"), "default": None}
+    keys: dict[str, Any] = {"help": parameter.told.replace("%", "%%"), "default": None}
     if parameter.choices:
         keys["choices"] = parameter.choices
     if parameter.type == "boolean":

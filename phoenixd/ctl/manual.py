@@ -153,8 +153,7 @@ def _verb(verb: Verb, operations: tuple[Operation, ...]) -> Iterator[str]:
     yield ".SS " + " ".join(filter(None, (_bold(verb.name), _text(places), _text(command))))
     yield _text(f"{verb.summary}.")
     for one in _positional(operations):
-        chosen = f" ({', '.join(one.choices)})" if one.choices else ""
-        yield from _term(f"\\fI{_text(one.name.upper())}\\fR", one.help + chosen)
+        yield from _term(f"\\fI{_text(one.name.upper())}\\fR", one.told)
     own = [one for one in verb.options if one not in COMMON_OPTIONS]
     for option in own:
         yield from _option(option)

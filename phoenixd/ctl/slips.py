@@ -91,9 +91,18 @@ def in_words(complaint: Complaint, words: Sequence[str], understands: Callable[[
             return Slip(f"{prog}: the word after it is missing; it is one of: {', '.join(members)}", remedy)
         if "--all" in words and _chooses(verbs().get(tuple(prog.split()[1:]), ())):
             return _all_agents(prog, words)
-        is_one = "," not in found[1]
-        return Slip(f"{prog}: {found[1]} {'is' if is_one else 'are'} missing", remedy)
+        return _missing(prog, found[1].split(", "), remedy)
     return Slip(f"{prog}: {message}", remedy)
+
+
+def _missing(prog: str, lacking: Sequence[str], remedy: str) -> Slip:
+    """What a line lacks, and what that is."""
+    operations = verbs().get(tuple(prog.split()[1:]), ())
+    known = {one.flag or one.name.upper(): one for one in parameters(operations)}
+    if len(lacking) > 1 or (one := known.get(_flag(lacking[0]))) is None:
+        return Slip(f"{prog}: {', '.join(lacking)} {'are' if len(lacking) > 1 else 'is'} missing", remedy)
+    values = f": {', '.join(one.choices)}" if one.choices and one.flag is not None else ""
+    return Slip(f"{prog}: {lacking[0]} is missing: {one.told}{values}", remedy)
 
 
 def _no_verb(

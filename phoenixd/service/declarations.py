@@ -27,6 +27,7 @@ from phoenixd.core.undo.state import KEPT
 from phoenixd.directories import Directories, check_socket_paths, find_configuration, for_any_shell, start_again
 from phoenixd.errors import ConfigurationError, NoAnswer
 from phoenixd.ports import Clock
+from phoenixd.remedies import anew
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.service.changes import changes_of
 from phoenixd.service.sources import Starts
@@ -296,7 +297,7 @@ class Declarations:
     def _again(self, place: Path) -> str:
         """What begins a daemon that reads another place than this one."""
         directories = replace(self.directories, configuration=place)
-        return f"phoenixctl down && {start_again(for_any_shell(self.environ), directories)}"
+        return anew(start_again(for_any_shell(self.environ), directories))
 
     async def _restore(self, name: str, before: config.Configuration) -> None:
         """Take back a declaration that turned out wrong; one that was replaced is put back as it was."""

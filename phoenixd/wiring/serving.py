@@ -13,6 +13,7 @@ from phoenixd.api.application import Api
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import LOOK_EVERY, bind, serve
 from phoenixd.drivers.files.plain import ensure_private_dir
+from phoenixd.remedies import anew
 from phoenixd.runtime.floodgate import Floodgate
 from phoenixd.start.fences import offer_api
 from phoenixd.wiring.parts import Daemon
@@ -25,7 +26,7 @@ def _group(name: str) -> int | None:
     try:
         return grp.getgrnam(name).gr_gid if name else None
     except KeyError:
-        remedy = f"groupadd {shlex.quote(name)}, then: phoenixctl down && phoenixctl up"
+        remedy = f"groupadd {shlex.quote(name)}, then: {anew()}"
         log.error("api_group_missing", group=name, reason="the socket is its owner's alone", remedy=remedy)
         return None
 

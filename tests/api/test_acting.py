@@ -308,7 +308,8 @@ async def test_undo_of_a_removal_that_it_cannot_take_back_does_not_say_that_ther
 
     answer = await live.ask("POST", "/v1/undo", {"select": "docs"})
 
-    assert (answer.exit, answer.json["remedy"]) == (4, "phoenixctl events docs --all")
+    again = "put [agent.docs] back into its file, then: phoenixctl apply; or phoenixctl add docs -- COMMAND"
+    assert (answer.exit, answer.json["remedy"]) == (4, again)
     assert answer.json["detail"].startswith("docs was removed by a change of the configuration or")
     assert "none was removed" in (await live.ask("POST", "/v1/undo", {"select": "nobody"})).text
 

@@ -25,14 +25,16 @@ from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.values import BriefPage, Change
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import BackingOff
+from phoenixd.core.agent.state import BackingOff, Quarantined
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.fleet import TerminalSeen, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequested
 from phoenixd.core.meter.reading import UsageSample
+from phoenixd.core.rules import RestartRules
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.turn_rows import TurnRow
+from phoenixd.errors import NoTerminal
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 from tests.documents.project.projects import PLANNING, plan_of, tree_of
@@ -616,6 +618,56 @@ async def test_explain_names_the_kind_of_a_job_where_a_start_failed_by_an_end_wi
 
     assert "Is it done then? A job is of --kind ephemeral: phoenixctl help run" in ended
     assert "ephemeral" not in running
+
+
+async def test_screen_of_an_agent_whose_terminal_is_gone_says_what_gives_it_one(
+    live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said `has no pane`, and advised the doctor, who finds nothing."""
+
+    async def gone(name: str, lines: int) -> str:
+        raise NoTerminal(f"{name} has no terminal now")
+
+    daemon.declare("docs")
+    monkeypatch.setattr(daemon, "pane", gone)
+    living = await live.ask("GET", "/v1/agents/docs/pane")
+    daemon.happen(StopRequested("docs"))
+    told = await live.ask("GET", "/v1/agents/docs/pane")
+
+    assert (living.exit, living.json["remedy"]) == (1, "phoenixctl doctor"), "it runs, and should have one"
+    assert (told.exit, told.json["remedy"]) == (4, "phoenixctl start docs")
+    assert told.json["detail"] == "docs has no terminal now: what it left went when the tmux server ended"
+
+
+def given_up(daemon: FakeDaemon, name: str, code: int) -> None:
+    """Have its program end so until it is given up."""
+    for _ in range(1000):
+        if isinstance(daemon.fleet().agents[name].state, Quarantined):
+            return
+        if daemon.fleet().agents[name].run is not None:
+            daemon.die(name, code)
+        daemon.pass_time(30)
+    raise AssertionError(f"{name} is never given up")
+
+
+async def test_explain_names_the_code_that_asks_for_the_next_run_where_a_plain_program_was_given_up_by_its_ends(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.stands_at = FIXTURE_EPOCH
+    daemon.declare("docs", restart=RestartRules(period=1e6))
+    given_up(daemon, "docs", 3)
+    told = (await live.ask("GET", "/v1/agents/docs/explain?width=200", text=True)).text
+
+    assert "5 crashes in " in told
+    assert "A program asks for a fresh start by ending with exit 100: that counts as no crash." in told
+
+    daemon.declare("shop", restart=RestartRules(period=1e6))
+    given_up(daemon, "shop", 100)
+    told = (await live.ask("GET", "/v1/agents/shop/explain?width=200", text=True)).text
+
+    assert "shop is quarantined: exit 100 asks to be recycled; 8 runs in a row ended within " in told
+    assert "(unproductive = 8, restart.max_unproductive = 8, within = " in told
+    assert "A program that asks" not in told, "it knows"
 
 
 def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:

@@ -53,6 +53,21 @@ async def test_c44_show_prints_the_four_steps_and_the_outcome(live: Live, ill: F
     assert max(map(len, answer.text.splitlines())) <= 80
 
 
+async def test_c44_explain_names_the_case_that_stands_and_what_shows_it(live: Live, ill: FakeDaemon) -> None:
+    told = await live.ask("GET", "/v1/agents/docs/explain", text=True)
+
+    assert "case       c1, crash, noticed once; what was done about it:" in told.text
+    assert "phoenixctl clinic show c1" in told.text
+    assert max(map(len, told.text.splitlines())) <= 80
+    assert (await live.ask("GET", "/v1/agents/docs/explain")).json["case"] == "c1"
+
+    ill.declare("shop")
+    assert (await live.ask("GET", "/v1/agents/shop/explain")).json["case"] is None
+    cases = tuple(replace(one, closed=ill.now().wall) for one in ill.state.cases.cases)
+    ill.state = replace(ill.state, cases=replace(ill.state.cases, cases=cases))
+    assert "clinic show" not in (await live.ask("GET", "/v1/agents/docs/explain", text=True)).text
+
+
 async def test_c41_show_prints_what_was_said_at_the_end_and_draws_nothing_with_it(live: Live, ill: FakeDaemon) -> None:
     kept = ill.journal.kept_incidents
     evidence = Evidence(occasion="failed_turn", harness="claude", said="tools.3 is no \x1b[2Jtool\n\nhere")

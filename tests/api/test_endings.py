@@ -25,8 +25,12 @@ NAMED = f"phoenixctl --socket {LONG}"
             ["why:", f"  {NAMED} explain a", "again:", f"  {NAMED} start a"],
         ),
         (
-            "do it: phoenixctl down && phoenixctl up",
-            ["do it:", f"  {NAMED} down && phoenixctl up"],
+            "do it: phoenixctl down; phoenixctl up",
+            ["do it:", f"  {NAMED} down", "  phoenixctl up"],
+        ),
+        (
+            "do it: phoenixctl add a -- b && phoenixctl start a",
+            ["do it:", f"  {NAMED} add a -- b && {NAMED} start a"],
         ),
         ("nothing to do", ["nothing to do"]),
     ],

@@ -551,8 +551,9 @@ async def test_of_an_agent_that_was_removed_the_journal_still_tells_and_undo_is_
 
     daemon.state = replace(daemon.fleet(), undoable=())
     told = await live.ask("GET", "/v1/agents/docs/explain")
-    assert (told.exit, told.json["remedy"]) == (4, "phoenixctl events docs --all")
-    assert told.json["detail"].startswith("docs was removed;")
+    again = "put [agent.docs] back into its file, then: phoenixctl apply; or phoenixctl add docs -- COMMAND"
+    assert (told.exit, told.json["remedy"]) == (4, again)
+    assert told.json["detail"].startswith("docs was removed by a change of the configuration or over 7 days ago;")
     text = (await live.ask("GET", "/v1/events?agent=docs", text=True)).text
-    assert text.rstrip().endswith("docs was removed.")
+    assert text.rstrip().endswith("docs was removed by a change of the configuration or over 7 days ago.")
     assert (await live.ask("GET", "/v1/agents/nobody/explain")).json["detail"].startswith("there is no agent nobody")

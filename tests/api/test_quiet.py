@@ -67,6 +67,23 @@ async def test_a_mute_of_a_selector_is_shown_everywhere_and_undo_takes_it_back_a
     assert (await row(live, "shop-api"))["alerts"][0]["held"] is False  # type: ignore[index]
 
 
+async def test_a_row_of_the_inbox_says_until_when_its_agent_is_muted(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    daemon.wait("shop-api", text="npm publish", held=True)
+    await live.ask("POST", "/v1/agents/shop-api/mute", {"for": "2h"})
+    daemon.wait("docs", text="npm test", held=True)
+    until = f"muted until {Page(daemon.now().wall).minute(daemon.state.mutes['shop-api'].until_wall)}"
+    first, _ = inbox(daemon.state)
+
+    for path in ("/v1/inbox?width=200", "/v1/items?width=200"):
+        waits = (await live.ask("GET", path, text=True)).text
+        assert f"{until}: permission: " in waits
+        assert waits.count("muted until") == 1, "the other one is told"
+    assert f"; {until}" in (await live.ask("GET", f"/v1/inbox/{first.id}?width=200", text=True)).text
+    await live.ask("POST", f"/v1/alerts/{first.id}/ack")
+    assert f"{until}: seen by operator 0s ago: " in (await live.ask("GET", "/v1/inbox?width=200", text=True)).text
+
+
 async def test_one_agent_is_muted_and_unmuted_and_no_time_is_no_mute(live: Live, daemon: FakeDaemon) -> None:
     fleet(daemon)
     for given, length in (("90s", "1m30s"), ("1m59s", "1m59s"), ("1s", "1s"), (None, "1h")):

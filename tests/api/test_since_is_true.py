@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -239,21 +240,40 @@ async def test_of_several_deaths_it_is_said_how_many_agents_died_and_how_many_of
 
 async def test_several_times_without_a_daemon_are_counted_in_words(live: Live, daemon: FakeDaemon) -> None:
     """A newcomer read "unwatched 3", and asked: 3 what?"""
+    daemon.stands_at = FIXTURE_EPOCH
     for epoch in (1, 2, 3):
         daemon.happen(EpochBegun(epoch, 0, daemon.now().wall - 20, "SIGTERM"))
     page = " ".join((await told(live))[1].split())
-    assert "no daemon 3 times, the last time: nobody watched for 20s: the daemon was down" in page
+    assert "no daemon 3 times, the last time: nobody watched for 20 s: the daemon was down" in page
+
+
+@pytest.mark.parametrize(("begins", "until"), [(0.6, 5.1), (0.1, 4.9), (0.4, 63.2), (0.9, 700.2), (0.0, 4000.0)])
+async def test_one_time_without_a_daemon_has_one_length_in_since_and_in_events(
+    live: Live, daemon: FakeDaemon, begins: float, until: float
+) -> None:
+    """The row of the daemon that began said 5 s, `since` 4 s, of which the clock times told neither."""
+    daemon.stands_at = FIXTURE_EPOCH + until
+    daemon.happen(EpochBegun(1, 0, FIXTURE_EPOCH + begins, "SIGTERM"))
+
+    rows = (await live.ask("GET", "/v1/events")).json["events"]
+    page = " ".join((await told(live))[1].split())
+    (length,) = re.findall(r"nobody watched for (.+?): the one before", "\n".join(row["reason"] for row in rows))
+    assert f"nobody watched for {length}: the daemon was down from " in page
+    if until < 60:
+        from_, to = re.findall(r"\d\d:\d\d:(\d\d)", page.partition("down from ")[2])[:2]
+        assert length == f"{int(to) - int(from_)} s"
 
 
 @pytest.mark.parametrize(("ended", "told"), [("", "killed, or died, after"), ("SIGTERM", "ended by SIGTERM")])
 async def test_a_time_without_a_daemon_is_said(live: Live, daemon: FakeDaemon, ended: str, told: str) -> None:
     """A daemon was killed, and the next one said: complete, no gap."""
+    daemon.stands_at = FIXTURE_EPOCH
     daemon.happen(EpochBegun(1, 0, daemon.now().wall - 20, ended))
 
     page = " ".join((await live.ask("GET", "/v1/since?time=8h", text=True)).text.split())
     (one,) = (await live.ask("GET", "/v1/since?time=8h")).json["unwatched"]
 
-    assert "no daemon 1 time: nobody watched for 20s" in page
+    assert "no daemon 1 time: nobody watched for 20 s" in page
     assert told in page
     assert one["ended_by"] == (ended or None)
     assert one["from"] < one["to"]

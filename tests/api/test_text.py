@@ -291,7 +291,7 @@ def test_of_a_program_without_hooks_the_newest_sign_of_life_is_told() -> None:
 
 def plan(changes: Sequence[Change], here: Page, waiting: tuple[str, ...] = (), *, done: bool = False) -> str:
     found = Planned(tuple(changes), waiting)
-    return text_agent.plan(found, here, done=done, again="phoenixctl down && phoenixctl up")
+    return text_agent.plan(found, here, done=done, again="phoenixctl down; phoenixctl up")
 
 
 def test_a_plan_tells_all_of_each_change() -> None:
@@ -316,7 +316,7 @@ def test_a_plan_never_says_that_there_is_nothing_to_do_about_what_waits_for_a_re
             shown = plan(changes, Page(NOW), waiting, done=done)
             assert "nothing to do" not in shown
             assert waits in " ".join(shown.split())
-            assert shown.rstrip().endswith("phoenixctl down && phoenixctl up")
+            assert shown.rstrip().endswith("phoenixctl down; phoenixctl up")
     change = Change("docs", "change", "cwd: /a -> /b")
     shown = plan([change], Page(NOW), ("alerts.command",))
     assert shown.splitlines()[-1] == "do it: phoenixctl apply"

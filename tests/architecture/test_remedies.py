@@ -15,7 +15,7 @@ from phoenixd.config.tables.agent import AgentTable
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
 from phoenixd.documents import entering
-from phoenixd.remedies import Command, Remedy, Sentence, then
+from phoenixd.remedies import Command, Remedy, Sentence, anew, then
 from tests.architecture.remedies import KEY, ROOT, SAMPLE, commands, remedies, texts
 
 OTHERS_OPTIONS = frozenset({"--help", "--version", "--reinstall"})
@@ -65,6 +65,8 @@ def test_a_remedy_that_begins_with_a_command_is_one_to_its_end() -> None:
 
     assert len(begun) > 100
     assert [where for words, where in begun.items() if not can_be_typed(words)] == []
+    assert can_be_typed(anew())
+    assert can_be_typed(anew("phoenixctl up --config /srv/c", agents=True))
     assert not can_be_typed("findmnt (its file system has to be mounted again)")
     assert not can_be_typed("phoenixctl doctor, again in a moment")
     assert can_be_typed('phoenixctl down --agents && phoenixctl answer 7 deny "not now, please"')
@@ -84,7 +86,22 @@ def can_be_typed(words: str) -> bool:
     if subprocess.run(["bash", "-n", "-c", words], capture_output=True, check=False).returncode != 0:
         return False
     bare = re.sub(r"'[^']*'|\"[^\"]*\"", "quoted", words)
-    return not re.search(r"[,;:](?: |$)|\.$", bare)
+    return not re.search(rf"[,:](?: |$)|;(?! phoenixctl | {SAMPLE}$)|\.$", bare)
+
+
+def test_nothing_that_is_told_starts_the_daemon_only_where_down_ended_one() -> None:
+    """`down` ends with 7 where no daemon runs, and a shell does nothing then behind `&&`."""
+    never = re.compile(r"phoenixctl\b[^;&\n]*\bdown\b[^;&\n]*&&")
+
+    told = [str(text) for text in texts() if never.search(text.words)]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "config").rglob("*.toml")]
+
+    assert told == []
+    assert [page.name for page in pages if never.search(page.read_text(encoding="utf-8"))] == []
+    assert never.search("phoenixctl down --agents && phoenixctl up")
+    ran = subprocess.run(["bash", "-c", anew().replace("phoenixctl down", "(exit 7)").replace("phoenixctl", "echo")],
+        capture_output=True, text=True, check=False)  # fmt: skip
+    assert ran.stdout == "up\n"
 
 
 def is_understood(words: list[str], capsys: pytest.CaptureFixture[str]) -> bool:

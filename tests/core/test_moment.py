@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.moment import in_words
+from phoenixd.core.moment import between, in_words
 
 
 @pytest.mark.parametrize(
@@ -16,3 +16,17 @@ from phoenixd.core.moment import in_words
 )  # fmt: skip
 def test_a_length_of_time_is_told_in_the_largest_units_that_fit(seconds: float, words: str) -> None:
     assert in_words(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("begins", "until", "words"),
+    [
+        (100.6, 105.1, "5 s"),
+        (100.1, 104.9, "4 s"),
+        (100.0, 100.0, "0 s"),
+        (105.0, 100.0, "0 s"),
+        (0.9, 600.0, "10 min"),
+    ],
+)
+def test_the_time_between_two_clock_times_is_what_these_show(begins: float, until: float, words: str) -> None:
+    assert between(begins, until) == words

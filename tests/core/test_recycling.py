@@ -76,6 +76,21 @@ def test_who_does_nothing_but_ask_to_be_recycled_is_slowed_down_and_given_up() -
     assert waits[5] > 1
 
 
+def test_each_end_of_who_only_asks_to_be_recycled_is_told_with_how_many_of_how_many_in_what_time() -> None:
+    story = Story(spec())
+    told = []
+    while not isinstance(story.state, Quarantined):
+        story.lives(1, 101)
+        told.append(next(dict(one.readings) for one in reversed(story.decisions) if one.readings))
+        if not isinstance(story.state, Quarantined):
+            story.respawned()
+    assert [one["unproductive"] for one in told] == list(range(1, 9))
+    assert {one["restart.max_unproductive"] for one in told} == {story.agent.spec.restart.max_unproductive}
+    assert "within" not in told[0]
+    assert 0 < told[1]["within"] < told[-1]["within"]  # type: ignore[operator]
+    assert story.state.cause.startswith("exit 101 asks to be recycled; 8 runs in a row ended within ")
+
+
 def goes_round(story: Story, end: str = "stop") -> None:
     """One run that does its turn well, some minutes long, and asks to be recycled."""
     story.works()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.api.operations import verbs
+from phoenixd.api.operations import GROUPS, verbs
+from phoenixd.api.operations.operation import parameters
 from phoenixd.clis import HTTP_EVENTS
 from phoenixd.ctl import hooks
 from phoenixd.ctl.grammar import _group_help, parse, parser
@@ -31,10 +33,41 @@ def test_help_names_each_verb_of_a_group_once() -> None:
     """Two operations may stand behind one verb: `task status` with an id, and without one."""
     told = " ".join(parser().format_help().split())
 
-    assert " task run, status, cancel" in told
-    for group in {words[0] for words in verbs() if len(words) == 2}:
+    assert " task Hand tasks to workers: run, status, cancel" in told
+    groups = {words[0] for words in verbs() if len(words) == 2}
+    assert set(GROUPS) == groups, "each says what it is about"
+    for group in groups:
         members = _group_help(group).split(", ")
         assert len(members) == len(set(members)), group
+
+
+def test_help_says_how_to_begin_in_commands_that_are_understood() -> None:
+    told = parser().format_help().partition("to begin with:\n")[2].partition("\n\n")[0]
+    typed = [re.split(r"  +", line.strip())[0] for line in told.splitlines()]
+
+    assert [words.split()[1] for words in typed] == ["demo", "run", "status", "help"]
+    for words in typed:
+        parse(words.replace("NAME", "docs").replace("VERB", "status").split()[1:])
+    assert max(map(len, told.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("verb", "default"),
+    [("down", "2m"), ("start", "1m"), ("wait", "10m"), ("mute", "1h"), ("since", "last"), ("turns", "20")],
+)
+def test_the_help_of_a_verb_tells_the_default_of_what_may_be_left_out(
+    verb: str, default: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`--for TIME  for how long` did not say for how long without it."""
+    with pytest.raises(SystemExit):
+        parse([verb, "--help"])
+    told = " ".join(capfd.readouterr().out.split())
+    assert f"; default: {default}" in told
+
+    shown = [one for of_verb in verbs().values() for one in parameters(of_verb) if not one.hidden]
+    having = [one for one in shown if one.default not in (None, "", True, False)]
+    untold = [one.name for one in having if str(one.default) not in one.told]
+    assert untold == []
 
 
 def test_g24_every_event_has_a_hook_whatever_the_tool() -> None:

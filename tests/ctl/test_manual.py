@@ -64,8 +64,8 @@ def test_help_names_each_verb_of_a_group_once(capfd: pytest.CaptureFixture[str])
         parser().parse_args(["--help"])
     told = " ".join(capfd.readouterr().out.split())
 
-    assert "task run, status, cancel memory" in told
-    assert "breaker show, reset cleanup" in told
+    assert "task Hand tasks to workers: run, status, cancel memory" in told
+    assert "breaker What stops a loop that changes nothing: show, reset cleanup" in told
 
 
 def test_phoenixd_8_has_each_variable_that_names_a_directory() -> None:

@@ -69,8 +69,8 @@ async def test_what_a_state_directory_says_is_not_what_the_session_says(home: Pa
     assert ran.err.startswith(f"nothing answers at {there}/run/api.sock, where PHOENIX_STATE_DIR says")
 
 
-async def test_where_nothing_was_named_no_agent_runs(home: Path) -> None:
-    ran = await asked(home, "status")
+async def test_where_nothing_was_named_no_agent_runs(short_tmp: Path) -> None:
+    ran = await asked(short_tmp, "status")
 
     assert "No agent runs, and phoenixd does not answer." in ran.err
 

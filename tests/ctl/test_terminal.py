@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -279,11 +280,51 @@ async def test_attach_takes_no_session_for_an_agents_by_its_name(alone: Ctl, tmu
     assert "shop has no terminal now" in ran.err
 
 
-async def test_attach_says_where_there_is_nothing_to_attach_to(alone: Ctl, tmux: Path) -> None:
+async def test_attach_without_a_daemon_says_what_starts_one_and_then_the_agent(alone: Ctl, tmux: Path) -> None:
+    """`start` alone would end with 7: no daemon is there that could do it."""
     ran = await alone("attach", "shop")
 
     assert (ran.code, ran.out) == (4, "")
     assert "shop has no terminal now" in ran.err
+    assert ran.err.endswith("do: phoenixctl up && phoenixctl start shop\n")
+
+
+async def test_attach_where_neither_daemon_nor_terminals_are_says_what_starts_phoenixd(alone: Ctl) -> None:
+    ran = await alone("attach", "shop")
+
+    assert (ran.code, ran.out) == (7, "")
+    assert ran.err.startswith("shop has no terminal now")
+    assert ran.err.endswith("do: phoenixctl up\n")
+
+
+async def test_attach_to_an_agent_that_was_removed_says_by_whom_and_what_brings_it_back(
+    ctl: Ctl, daemon: FakeDaemon
+) -> None:
+    """As one whose terminal goes under who is attached: `status` alone was advised, which knows nothing of it."""
+    daemon.declare("docs")
+    assert (await ctl("remove", "docs", "--yes")).code == 0
+
+    ran = await ctl("attach", "docs")
+
+    assert (ran.code, ran.out) == (4, "")
+    assert "docs was removed 0s ago by operator" in ran.err
+    assert ran.err.endswith("do: phoenixctl undo docs\n")
+    assert (await ctl("status", "docs")).err == ran.err
+    assert (await ctl("start", "docs")).err == ran.err
+
+
+async def test_attach_to_an_agent_that_was_taken_out_of_its_file_says_how_it_is_declared_again(
+    ctl: Ctl, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    await ctl("remove", "docs", "--yes")
+    daemon.state = replace(daemon.state, undoable=())
+
+    ran = await ctl("attach", "docs")
+
+    again = "put [agent.docs] back into its file, then: phoenixctl apply; or phoenixctl add docs -- COMMAND"
+    assert ran.code == 4
+    assert ran.err.endswith(f"do: {again}\n")
 
 
 async def test_attach_says_of_an_unknown_name_what_every_verb_says(ctl: Ctl, daemon: FakeDaemon) -> None:

@@ -127,7 +127,8 @@ async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) ->
 
 
 @pytest.mark.parametrize("words", [("down",), ("down", "--agents")])
-async def test_down_where_nothing_runs_says_so_and_advises_no_start(place: Place, words: tuple[str, ...]) -> None:
+async def test_down_where_nothing_runs_says_so_and_what_starts_phoenixd(place: Place, words: tuple[str, ...]) -> None:
+    """Its code is 7, so `down && up` starts nothing: the message has to name what does."""
     assert (await place.ctl("run", "docs", "-d", "--", "sleep", "1000")).code == 0
     await eventually(lambda: _runs(place), 20, "the agent runs")
     assert (await place.ctl("down", "--agents")).code == 0
@@ -135,7 +136,7 @@ async def test_down_where_nothing_runs_says_so_and_advises_no_start(place: Place
     late = await place.ctl(*words)
     assert late.code == 7
     assert "nothing runs: neither phoenixd nor an agent of its is there" in late.err
-    assert "phoenixctl up" not in late.err
+    assert "do: to start phoenixd: phoenixctl up; to end one that runs elsewhere: phoenixctl --socket" in late.err
 
 
 async def test_down_where_the_agents_alone_run_says_how_they_are_ended(place: Place) -> None:
@@ -146,7 +147,7 @@ async def test_down_where_the_agents_alone_run_says_how_they_are_ended(place: Pl
     assert late.code == 7
     assert "Your agent runs on." in late.err
     both = "phoenixctl up && phoenixctl down --agents"
-    assert late.err.rstrip().endswith(f"do: nothing, where the agents are to go on; to end them as well: {both}")
+    assert late.err.rstrip().endswith(f"do: to start phoenixd: phoenixctl up; to end the agents as well: {both}")
     assert (await place.ctl("up")).code == 0
     assert (await place.ctl("down", "--agents")).code == 0
 

@@ -55,10 +55,11 @@ def test_p84_an_alert_reaches_every_place_that_the_page_names_and_is_over_when_t
     stage.up()
     add, start, status, inbox, remove = commands("Try it with")
     stage.ask(*add, "--cwd", "/") if "--cwd" in add else stage.ask(add[0], add[1], "--cwd", "/", *add[2:])
-    stage.ask(*start)
-    stage.until("it is told", lambda: len(told(alerts)) == 1)
+    assert stage.ctl(*start).returncode == 1
+    # Without a wait: so it is pasted.
     assert stage.ask(*status).startswith("1 needs you.")
     assert "quarantined" in stage.ask(*inbox)
+    stage.until("it is told", lambda: len(told(alerts)) == 1)
     stage.kill()
     stage.up()
     assert [one["kind"] for one in stage.row("broken")["alerts"]] == ["quarantined"]

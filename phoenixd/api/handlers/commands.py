@@ -6,9 +6,8 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 
-from phoenixd.api import exits, problems, representation
+from phoenixd.api import exits, problems, removal, representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers import removal
 from phoenixd.api.handlers.past import chosen
 from phoenixd.api.operations.parameters import TEXT_FORM
 from phoenixd.api.pages import agent as text_agent
@@ -28,6 +27,7 @@ from phoenixd.core.requests import left_out, never_ends
 from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.core.spec import Kind
 from phoenixd.core.turn import due
+from phoenixd.remedies import anew
 
 REMOVE_WAIT = 60.0
 AT_ONCE = 0.5
@@ -65,7 +65,7 @@ async def remove_agent(ask: Ask) -> Reply:
     if refusal is not None:
         raise problems.of_refusal(refusal)
     gone = await ask.service.wait_for(lambda fleet: meant(fleet, ask.name) is None, REMOVE_WAIT)
-    told = removal.sentence(ask, ask.name) if gone else None
+    told = removal.sentence(ask.service.fleet(), ask.name, ask.service.now()) if gone else None
     back = f". Bring it back: {told[1]}" if told is not None and told[1] else ""
     message = (
         f"removed {ask.name}{back}"
@@ -180,7 +180,7 @@ async def down(ask: Ask) -> Reply:
 
 async def apply(ask: Ask) -> Reply:
     done = await ask.service.apply()
-    again = f"phoenixctl down && {ask.service.facts().again}"
+    again = anew(ask.service.facts().again)
     code = exits.CONFLICT if any(one.refused for one in done.changes) else exits.OK
     return Reply(representation.planned(done), lambda here: text_agent.plan(done, here, done=True, again=again), code)
 

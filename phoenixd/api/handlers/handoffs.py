@@ -116,7 +116,7 @@ def _seat(ask: Ask, find: Callable[[Fleet, str], Seat | None], named_so: str) ->
         raise Problem("denied", f"agent {own} may not ask about {name}: {ask.caller.why}", "phoenixctl handoff status")
     if seat is None:
         if finding.meant(fleet, name) is None:
-            raise problems.absent(fleet, name, fleet.seats)
+            raise problems.absent(fleet, name, ask.service.now(), fleet.seats)
         kind = 'declare it with kind = "orchestrator" and a name of at most 26 characters'
         raise Problem("conflict", f"{name} is no orchestrator with a seat, and is not handed over", kind)
     return seat

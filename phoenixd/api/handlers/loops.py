@@ -162,7 +162,7 @@ def _agent_meant(ask: Ask) -> str | None:
     meant = named if named is not None else own
     found = finding.meant(ask.service.fleet(), str(meant)) if meant is not None else None
     if meant is not None and found is None:
-        raise problems.absent(ask.service.fleet(), str(meant), ask.known_names())
+        raise problems.absent(ask.service.fleet(), str(meant), ask.service.now(), ask.known_names())
     # Loops are papers, and those are the seat's.
     return found.spec.seat or found.name if found is not None else None
 

@@ -19,8 +19,9 @@ from phoenixd.core.alerts import next_command
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox
 from phoenixd.core.meter.reading import WORDING
+from phoenixd.core.mutes.state import standing
 from phoenixd.core.projection import project
-from phoenixd.core.seat.finding import written_by
+from phoenixd.core.seat.finding import shown, written_by
 from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
 
@@ -39,7 +40,8 @@ async def list_items(ask: Ask) -> Reply:
         items = found[-int(ask.arguments["limit"]) :]
         _have_all(several - {one.id for one in found}, lambda one: not_waiting(ask.service.fleet(), one))
         body = {"state": "open", "items": [representation.item(one) for one in items], "closed": []}
-        return Reply(body, lambda here: inbox_page(items, here))
+        muted = muted_until(ask)
+        return Reply(body, lambda here: inbox_page(items, here, muted=muted))
     closing = await _closed(ask, names, wanted, int(ask.arguments["limit"]))
     _have_all(wanted - closing.found.keys(), lambda one: _not_closed(ask, one))
     ended = [closing.found[one] for one in sorted(wanted)] or closing.newest(int(ask.arguments["limit"]))
@@ -75,6 +77,13 @@ def open_items(ask: Ask, names: frozenset[str] | None) -> tuple[InboxItem, ...]:
     """What waits, of these agents or of all."""
     items = inbox(ask.service.fleet())
     return items if names is None else tuple(one for one in items if one.agent in names)
+
+
+def muted_until(ask: Ask) -> dict[str, float]:
+    """Of each agent that is muted, by the name that people know it by, until when (wall)."""
+    fleet, wall = ask.service.fleet(), ask.service.now().wall
+    found = ((shown(fleet, one), standing(fleet.mutes, one.spec, wall)) for one in fleet.agents.values())
+    return {name: mute.until_wall for name, mute in found if mute is not None}
 
 
 def chosen(ask: Ask) -> frozenset[str] | None:

@@ -7,10 +7,9 @@ import shlex
 from dataclasses import replace
 from functools import partial
 
-from phoenixd.api import exits, history_document, problems, representation
+from phoenixd.api import exits, history_document, problems, removal, representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers import removal
-from phoenixd.api.handlers.past import chosen, not_waiting, open_items, rows_of
+from phoenixd.api.handlers.past import chosen, muted_until, not_waiting, open_items, rows_of
 from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import events as text_events
@@ -20,6 +19,7 @@ from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import resonance as text_resonance
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.headline import needed
+from phoenixd.api.pages.layout import Page
 from phoenixd.api.pages.pane import pane_text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
@@ -28,6 +28,7 @@ from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import condition, glance, restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.state import Live, Quarantined
 from phoenixd.core.alerts import pressing
 from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded, StateOpened
@@ -36,9 +37,11 @@ from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import as_shown, asking, is_other, known_as, meant, shown, was_removed
+from phoenixd.core.seat.finding import as_shown, asking, is_other, known_as, meant, shown
 from phoenixd.core.turns import has_breaker
+from phoenixd.errors import NoTerminal
 from phoenixd.ports.journal import Entry, StoredEntry
+from phoenixd.remedies import anew
 
 EXPLAINED = 12
 LISTED = 200
@@ -83,12 +86,14 @@ async def inbox(ask: Ask) -> Reply:
         "items": [representation.item(item) for item in items],
         "alerts": [alert(one) for one in of_nobody],
     }
-    return Reply(body, lambda here: text_inbox.inbox(items, here, of_nobody, needed(seen, of_nobody)))
+    muted = muted_until(ask)
+    return Reply(body, lambda here: text_inbox.inbox(items, here, of_nobody, needed(seen, of_nobody), muted))
 
 
 async def show_item(ask: Ask) -> Reply:
     item = find_item(ask)
-    return Reply({"item": representation.item(item)}, lambda here: text_inbox.one(item, here))
+    until = muted_until(ask).get(item.agent)
+    return Reply({"item": representation.item(item)}, lambda here: text_inbox.one(item, here, until))
 
 
 def find_item(ask: Ask) -> InboxItem:
@@ -105,7 +110,9 @@ def find_item(ask: Ask) -> InboxItem:
         again = shlex.join(["phoenixctl", "answer", answer[0], word, *answer[1:]])
         raise Problem("not_found", f"{word} is no number: the number stands before the answer", again)
     if agent is None:
-        raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word, ask.known_names())
+        if word in VERDICTS:
+            raise _no_number(word)
+        raise problems.absent(fleet, word, ask.service.now(), ask.known_names())
     whose = {shown(fleet, one) for one in asking(fleet, word)}
     items = [item for item in all_items(fleet) if item.agent in whose]
     asked = [item for item in items if item.kind in ASKS] or items
@@ -163,7 +170,7 @@ async def list_events(ask: Ask) -> Reply:
     body = {"events": told, "next": rows[-1].seq if rows else after or 0}
     asked = _asked(ask, since=words if newest else None)
     left_out = text_events.LeftOut(asked, lines, is_older=newest) if is_cut else None
-    gone = removal.sentence(ask, str(agent)) if agent is not None else None
+    gone = removal.sentence(ask.service.fleet(), str(agent), ask.service.now()) if agent is not None else None
     called = partial(known_as, ask.service.fleet())
     return Reply(
         body, lambda here: text_events.events(rows, here, agent=agent, gone=gone, left_out=left_out, called=called)
@@ -189,8 +196,6 @@ async def list_lives(ask: Ask) -> Reply:
 
 
 async def explain_agent(ask: Ask) -> Reply:
-    if was_removed(ask.service.fleet(), ask.name):
-        raise removal.problem(ask, ask.name)
     agent, row = ask.agent(), ask.row()
     lines = ask.arguments["lines"] or EXPLAINED
     opening = await _opening(ask, agent)
@@ -200,6 +205,7 @@ async def explain_agent(ask: Ask) -> Reply:
         later = [stored for stored in decisions if stored.seq > opening.seq]
         decisions = [opening, *later[-(lines - 1) :]] if lines > 1 else [opening]
     before = await _before(ask, agent, decisions[0].seq) if decisions else []
+    case = ask.service.fleet().cases.standing_of(agent.name)
     body = {
         "agent": representation.agent(row, ask.service.loops(ask.name)),
         "last_exit": representation.last_exit(agent),
@@ -207,24 +213,38 @@ async def explain_agent(ask: Ask) -> Reply:
         "decisions": [representation.event(stored) for stored in decisions],
         "looks": agent.looks,
         "before": representation.event(before[0]) if before else None,
+        "case": case.id if case is not None else None,
     }
     is_job = bool(agent.crashes) and restart.may_be_a_job(agent.spec, agent.last_exit)
-    return Reply(
-        body,
-        lambda here: text_history.explain(
-            row, decisions, here, agent.incident, agent.looks, before, may_be_a_job=is_job
-        ),
-    )
+    is_counted = isinstance(agent.state, Quarantined) and agent.state.counted and not agent.hooks_seen
+    asks = is_counted and restart.may_ask_for_more(agent.spec, agent.last_exit)
+
+    def shown_on(here: Page) -> str:
+        hints = {"may_be_a_job": is_job, "may_ask_for_more": asks}
+        return text_history.explain(row, decisions, here, agent.incident, agent.looks, before, case=case, **hints)
+
+    return Reply(body, shown_on)
 
 
 async def read_pane(ask: Ask) -> Reply:
     has_terminal(ask)
-    captured = await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES)
+    captured = await captured_of(ask, ask.arguments["lines"] or PANE_LINES)
     # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
     shown = await asyncio.to_thread(pane_text, captured)
     body = {"name": ask.name, "text": shown}
     empty = f"the terminal of {ask.name} shows nothing. See: phoenixctl status {ask.name}"
     return Reply(body, (lambda _: shown) if shown.strip() else said(empty))
+
+
+async def captured_of(ask: Ask, lines: int) -> str:
+    """The end of what its terminal shows; raises Problem where that is gone with the terminal server."""
+    try:
+        return await ask.service.pane(ask.name, lines)
+    except NoTerminal:
+        if isinstance(ask.agent().state, Live):
+            raise
+        why = f"{ask.name} has no terminal now: what it left went when the tmux server ended"
+        raise Problem("not_found", why, f"phoenixctl start {ask.name}") from None
 
 
 def has_terminal(ask: Ask) -> None:
@@ -248,7 +268,7 @@ async def doctor(ask: Ask) -> Reply:
 
 async def plan(ask: Ask) -> Reply:
     found = await ask.service.plan()
-    again = f"phoenixctl down && {ask.service.facts().again}"
+    again = anew(ask.service.facts().again)
     return Reply(representation.planned(found), lambda here: text_agent.plan(found, here, done=False, again=again))
 
 

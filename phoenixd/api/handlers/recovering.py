@@ -40,7 +40,7 @@ async def confirm_recovery(ask: Ask) -> Reply:
     """Do what is proposed, and take the rest as it was found."""
     agents, alert = _found(ask), _alert(ask)
     if not agents and alert is None:
-        message = "nothing is to be recovered: the journal is as new as the world"
+        message = "nothing is to be recovered: the journal knows all that runs"
         return Reply({**_body((), None), "done": True}, said(message))
     refusal = await ask.service.order(RecoveryConfirmed(ask.caller.name))
     if refusal is not None:
@@ -102,7 +102,7 @@ def _proposal(agent: Agent) -> str:
 
 def _text(agents: Sequence[Agent], alert: StandingAlert | None, here: Page, *, done: bool) -> str:
     if not agents and alert is None:
-        told = "Nothing is to be recovered: the journal is as new as the world. See: phoenixctl status"
+        told = "Nothing is to be recovered: the journal knows all that runs. See: phoenixctl status"
         return page([here.reaching(told)])
     lines = wrap(f"{alert.gist}.", here.width) if alert is not None else []
     lines = ["Done. Nothing is left to be recovered. Found was:", *lines] if done else lines

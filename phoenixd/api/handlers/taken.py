@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from phoenixd.api.pages.layout import Page
 from phoenixd.api.times import rfc3339
 from phoenixd.core.undo.orders import BACK
-from phoenixd.core.undo.state import Undoable, UndoVerb
+from phoenixd.core.undo.state import NOUNS, Undoable
 
-NOUNS: Mapping[UndoVerb, str] = {
-    "stop": "stop", "remove": "removal", "fresh": "fresh start", "mute": "mute", "unmute": "unmute",
-}  # fmt: skip
 NAMED = 3
 """Agents that the line names; of more it tells the number."""
 

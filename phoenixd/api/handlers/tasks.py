@@ -235,7 +235,7 @@ def _base(ask: Ask, seat: Agent | None) -> AgentSpec:
         return replace(spec, name=_name(seat), env_of=_name(seat))
     found = meant(ask.service.fleet(), chosen)
     if found is None or found.spec.task:
-        raise problems.absent(ask.service.fleet(), chosen, ask.known_names())
+        raise problems.absent(ask.service.fleet(), chosen, ask.service.now(), ask.known_names())
     led = ask.caller.project
     if led is not None and led != project_of(found.spec):
         said_why = f"agent {ask.caller.agent} leads {led}, and {chosen} is not of that project"

@@ -51,7 +51,7 @@ def _agent_meant(ask: Ask) -> Agent:
     agents = ask.service.fleet().agents
     found = meant(ask.service.fleet(), str(named)) if named is not None else None
     if named is not None and found is None:
-        raise problems.absent(ask.service.fleet(), str(named))
+        raise problems.absent(ask.service.fleet(), str(named), ask.service.now())
     if session_id is not None:
         whose = of_session(ask.service.fleet(), str(session_id))
         if whose is None or (found is not None and whose is not found):

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from phoenixd.api import exits, problems
+from phoenixd.api import exits, problems, removal
 from phoenixd.api.exchange import Ask, Reply
 from phoenixd.api.handlers import taken
 from phoenixd.api.handlers.acting import Result, dry, reply_of, require_expected, selected
@@ -26,7 +26,7 @@ from phoenixd.core.seat.names import seat_name
 from phoenixd.core.selection import Subject
 from phoenixd.core.subjects import subjects
 from phoenixd.core.undo import age, hindrance, telling
-from phoenixd.core.undo.state import KEPT, Undoable, newest
+from phoenixd.core.undo.state import KEPT, NOUNS, Undoable, newest
 from phoenixd.errors import PhoenixdError
 
 
@@ -110,7 +110,7 @@ def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
         raise problems.gone(nobody)
     if was_removed(ask.service.fleet(), nobody):
         why = f"{nobody} was removed by a change of the configuration or over 7 days ago: undo cannot bring it back"
-        raise Problem("not_found", why, f"phoenixctl events {nobody} --all")
+        raise Problem("not_found", why, removal.anew(nobody))
     close = nearest(nobody, known)
     why = f"there is no agent {nobody}, and none was removed within 7 days"
     if close is None:
@@ -163,4 +163,4 @@ async def _back(ask: Ask, one: Undoable) -> Result:
 def _not_back(ask: Ask, one: Undoable, why: str) -> str:
     """Which act is not taken back: the newest that is left may be another one than an operator has in mind."""
     done = Page(ask.service.now().wall, zone=ask.zone).clock(one.at_wall)
-    return f"the {taken.NOUNS[one.verb]} of {one.agent}, {done}, is not taken back: {why}"
+    return f"the {NOUNS[one.verb]} of {one.agent}, {done}, is not taken back: {why}"

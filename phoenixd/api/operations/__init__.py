@@ -30,6 +30,23 @@ CONCERNS: dict[str, tuple[str, tuple[Operation, ...]]] = {
 }
 """The operations by concern, each with its words: the tags of OpenAPI."""
 
+GROUPS: dict[str, str] = {
+    "brief": "What the next session of an agent is told",
+    "tokens": "How full the context of an agent is",
+    "handoff": "Pass the seat of an orchestrator to a successor",
+    "resonance": "Whether agents still have the front of their context",
+    "task": "Hand tasks to workers",
+    "memory": "Files that projects share",
+    "phase": "The plans of an orchestrator's project",
+    "schema": "Schemas of the files that others write",
+    "clinic": "What failed, what was done about it, and how often that held",
+    "config": "The configuration files",
+    "heartbeat": "The newest sign of life of an agent",
+    "breaker": "What stops a loop that changes nothing",
+    "hooks": "What a CLI runs to report to phoenixd",
+}
+"""What the verbs are about that have a second word, by their first."""
+
 OPERATIONS: tuple[Operation, ...] = tuple(one for _, found in CONCERNS.values() for one in found)
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}

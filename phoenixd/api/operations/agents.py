@@ -65,7 +65,7 @@ AGENTS: tuple[Operation, ...] = (
         exits=((6, "a daemon of another configuration or state directory runs there"), TIMED_OUT),
     ),
     Operation(
-        "down", ("down",), "Stop the daemon; agents run on unless --agents",
+        "down", ("down",), "Stop the daemon; the agents run on, unless --agents",
         (
             Parameter(
                 "agents", "body", "boolean", "stop every agent first, and keep them stopped", flag="--agents",
@@ -73,7 +73,8 @@ AGENTS: tuple[Operation, ...] = (
             ),
             timeout("2m"), *TEXT_FORM,
         ),
-        method="POST", path="/v1/down", rights="admin", response="Message", exits=(TIMED_OUT,),
+        method="POST", path="/v1/down", rights="admin", response="Message",
+        exits=((7, "no daemon runs, so that what stands behind && is not done"), TIMED_OUT),
     ),
     Operation(
         "run", ("run",), "up, add, start and attach in one",
@@ -96,7 +97,7 @@ AGENTS: tuple[Operation, ...] = (
     Operation(
         "start_agent", ("start",), "Start agents, and keep them running",
         (
-            *CHOSEN, FRESH, wait("return when it runs", default=False), timeout("1m"),
+            *CHOSEN, FRESH, wait("return once it runs, or is given up (1)", default=False), timeout("1m"),
             Parameter(
                 "columns", "body", "integer", "of the terminal that waits to show it", minimum=1, maximum=MOST_CELLS,
                 hidden=True,
@@ -132,7 +133,7 @@ AGENTS: tuple[Operation, ...] = (
         lasts=True, exits=(NOT_NOW, TIMED_OUT),
     ),
     Operation(
-        "attach", ("attach",), "Sit down at an agent's terminal (tmux; prefix d leaves it)",
+        "attach", ("attach",), "Sit down at an agent's terminal (tmux; Ctrl-b, then d, leaves it)",
         (
             NAME,
             Parameter(

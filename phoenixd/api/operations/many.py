@@ -53,7 +53,8 @@ MANY_AGENTS: tuple[Operation, ...] = (
         exits=(CHANGED, TIMED_OUT),
     ),
     Operation(
-        "undo", ("undo",), "Take back the newest stop, removal, fresh start or mute, of all or of these, within 7 days",
+        "undo", ("undo",),
+        "Take back the newest stop, removal, fresh start or mute of the last 7 days, of all agents or of some",
         (
             WHICH, *MANY,
             Parameter(
@@ -78,7 +79,8 @@ MANY_AGENTS: tuple[Operation, ...] = (
         path="/v1/log", response="Log", stream=True,
     ),
     Operation(
-        "prompt", ("prompt",), "Counts for a shell's prompt or a status line: !2 ~1 ?1; nothing where all is well",
+        "prompt", ("prompt",),
+        "Counts for a shell's prompt: !2 need you, ~1 healing, ?1 unknown; nothing where all is well",
         TEXT_FORM, path="/v1/prompt", response="Prompt",
     ),
     Operation("top", ("top",), "The list of all agents, live: answer, steer, attach and look back by keys", (WHICH,)),

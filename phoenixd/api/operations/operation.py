@@ -57,6 +57,13 @@ class Parameter:
         """What stands for its value where the command line is explained."""
         return {"integer": "N", "duration": "TIME", "pairs": "K=V"}.get(self.type, self.name.upper())
 
+    @property
+    def told(self) -> str:
+        """What it is, for who types it: with its default, and with the words that a place takes."""
+        words = f": {', '.join(self.choices)}" if self.choices and self.flag is None else ""
+        has_one = self.default is not None and self.default != "" and self.type != "boolean"
+        return f"{self.help}{words}{f'; default: {self.default}' if has_one and 'default' not in self.help else ''}"
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:

@@ -11,7 +11,7 @@ PAPERS: tuple[Operation, ...] = (
     Operation(
         "resolve_loop", ("resolve",), "Close an open loop, and say why",
         (
-            Parameter("id", "body", "string", "the loop", required=True),
+            Parameter("id", "body", "string", "the loop, by the id that loops shows", required=True),
             Parameter("reason", "body", "string", "why it is closed", required=True),
             Parameter(
                 "agent", "body", "string", "whose loop; default: this pane's agent, else the only one that has it",

@@ -49,7 +49,7 @@ TEXT_FORM = (WIDTH, COLOUR, ZONE, SOCKET)
 SELECT = Parameter(
     "select", "query", "string", "which agents: names, patterns, s: h: k: p: l: needs:you, ! takes out", hidden=True,
 )
-TIMED_OUT = (8, "it did not come about in time; it may still")
+TIMED_OUT = (8, "it was not done in time, and may still be done")
 NOT_NOW = (6, "the agent's present state does not allow it")
 SEAT = Parameter(
     "agent", "body", "string", "the orchestrator; default: this pane's agent, else the session's", pattern=NAME_PATTERN,

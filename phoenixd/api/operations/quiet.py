@@ -27,7 +27,7 @@ QUIET: tuple[Operation, ...] = (
         (NUMBER, *TEXT_FORM), method="POST", path="/v1/alerts/{id}/ack", rights="operate", response="Message",
     ),
     Operation(
-        "looked", ("looked",), "Say that you have seen all up to now: since last, and status, begin there",
+        "looked", ("looked",), "Say that you have seen all up to now: status and since last begin there",
         (
             Parameter(
                 "upto", "body", "string",

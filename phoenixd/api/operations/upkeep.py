@@ -86,7 +86,8 @@ UPKEEP: tuple[Operation, ...] = (
         method="POST", path="/v1/agents/{name}/breaker/reset", rights="operate", response="Message",
     ),
     Operation(
-        "clean_fleet", ("cleanup",), "End what the runs of all agents left over, and what cleanup rules name; list it",
+        "clean_fleet", ("cleanup",),
+        "End what runs left over, and what cleanup rules name, of all agents or of some; list it",
         (replace(SELECT, place="body"), DRY_RUN, *TEXT_FORM),
         method="POST", path="/v1/cleanup", rights="operate", response="Cleanups",
     ),

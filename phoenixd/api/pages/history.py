@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, groupby
 
 from phoenixd.api.event_names import event_words
@@ -30,9 +31,11 @@ from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.facts import Verb
+from phoenixd.core.moment import between
 from phoenixd.core.projection import Row
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
+from phoenixd.core.treatment.case import Case
 from phoenixd.documents.incident import call_sentence
 from phoenixd.ports.journal import StoredEntry
 
@@ -41,7 +44,7 @@ FLEET = "fleet"
 MOMENTS = frozenset({"reset", "until"})
 LENGTHS = frozenset({
     "account wait", "call_looked_at", "call_worked", "delay", "heartbeat_claims", "lived", "newest_lease_over_since",
-    "over", "ran_for", "silent_for", "waited_for_people",
+    "over", "ran_for", "silent_for", "waited_for_people", "within",
 })  # fmt: skip
 """Readings that are lengths of time, beside those that bear the name of such a key of the configuration."""
 ORDERED: dict[Verb, str] = {
@@ -142,11 +145,14 @@ def explain(
     before: Sequence[StoredEntry] = (),
     *,
     may_be_a_job: bool = False,
+    may_ask_for_more: bool = False,
+    case: Case | None = None,
 ) -> str:
     """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
 
     Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
-    or the order that led to this state, and what else was decided then. may_be_a_job: see core.restart.
+    or the order that led to this state, and what else was decided then. may_be_a_job, may_ask_for_more: see
+    core.restart. case: what the clinic knows of its failures, where that is not over.
     """
     lines = wrap(f"{summary(row)}: {reason(row, here)}", here.width, SET_IN)
     if not decisions:
@@ -169,6 +175,11 @@ def explain(
             said = f"{said}. {call_sentence(incident.call)}".rstrip()
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
+    if case is not None and (incident is None or incident.case != case.id):
+        often = "once" if case.incidents == 1 else f"{case.incidents} times"
+        said = f"{case.id}, {case.detail.replace('_', ' ')}, noticed {often}; what was done about it:"
+        told = with_command(said, f"phoenixctl clinic show {case.id}", replace(here, width=max(20, here.width - 13)))
+        lines += [f"  {'case' if number == 0 else '':<10} {line}" for number, line in enumerate(told)]
     if before:
         lines += ["  before that", *(line for stored in before for line in _decision(stored, here))]
     if said := context(row.context, here):
@@ -186,6 +197,11 @@ def explain(
     if may_be_a_job:
         told = with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here)
         lines += ["", *told]
+    if may_ask_for_more:
+        lines += [
+            "",
+            *wrap("A program asks for a fresh start by ending with exit 100: that counts as no crash.", here.width),
+        ]
     if row.state == "quarantined":
         again, left = f"again: phoenixctl start {row.name}", f"what it left: phoenixctl screen {row.name}"
         if row.session_id is None:
@@ -322,7 +338,8 @@ def _unwatched(digest: Digest, here: Page) -> str:
 
 
 def _without_daemon(newest: Unwatched, here: Page) -> str:
-    begins, until, length = here.clock(newest.begins), here.clock(newest.until), ago(newest.until - newest.begins)
+    begins, until = here.clock(newest.begins), here.clock(newest.until)
+    length = between(newest.begins, newest.until)
     if newest.ended:
         return f"nobody watched for {length}: the daemon was down from {begins} to {until}, ended by {newest.ended}"
     return f"nobody watched for {length} at most: the daemon was killed, or died, after {begins}; down to {until}"

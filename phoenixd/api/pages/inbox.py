@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from phoenixd.api.pages.agent_lines import AGE_COLUMNS
 from phoenixd.api.pages.layout import (
@@ -31,15 +32,27 @@ NOBODY = "phoenixd"
 """In place of a name, what no agent is at fault for."""
 INDENT = "  "
 DEEP = "    "
+NOT_MUTED: Mapping[str, float] = MappingProxyType({})
 GOES_ON = "  > "
 """Before what goes on below a line that is too long: no agent's words begin this far left."""
 
 
-def inbox(items: Sequence[InboxItem], here: Page, alerts: Sequence[StandingAlert] = (), needed: str = "") -> str:
-    """What waits for a person, oldest first. alerts: those of no agent; needed: how many need one, as `status` says."""
+def inbox(
+    items: Sequence[InboxItem],
+    here: Page,
+    alerts: Sequence[StandingAlert] = (),
+    needed: str = "",
+    muted: Mapping[str, float] = NOT_MUTED,
+) -> str:
+    """What waits for a person, oldest first. alerts: those of no agent; needed: how many need one, as `status` says.
+
+    muted: until when (wall) the alerts of an agent are told to nobody.
+    """
     if not items and not alerts:
         return page([here.ending("Nothing waits for you. What happened: phoenixctl since last")])
-    there = [_Waiting.of(item, here) for item in items] + [_Waiting.of_nobody(one, here) for one in alerts]
+    there = [_Waiting.of(item, here, muted.get(item.agent)) for item in items] + [
+        _Waiting.of_nobody(one, here) for one in alerts
+    ]
     there.sort(key=lambda one: (one.opened, one.id))
     new, seen = [one for one in there if one.ack is None], [one for one in there if one.ack is not None]
     wait = f"{counted(len(new), 'thing')} {'waits' if len(new) == 1 else 'wait'}, oldest first" if new else ""
@@ -66,13 +79,14 @@ class _Waiting:
     title: str
     opened: float
     ack: Ack | None
+    muted_until: float | None = None
 
     @classmethod
-    def of(cls, item: InboxItem, here: Page) -> _Waiting:
+    def of(cls, item: InboxItem, here: Page, muted_until: float | None) -> _Waiting:
         said = title(item) if item.text else ""
         # The text of an alert is ours; any other is an agent's call, or an agent's words, and is shown as it is.
         said = here.reaching(said) if item.answer_by == "command" else said
-        return cls(item.id, item.agent, item.kind, said, item.opened_wall, item.ack)
+        return cls(item.id, item.agent, item.kind, said, item.opened_wall, item.ack, muted_until)
 
     @classmethod
     def of_nobody(cls, one: StandingAlert, here: Page) -> _Waiting:
@@ -86,25 +100,29 @@ def _listed(those: Sequence[_Waiting], beside: Sequence[_Waiting], here: Page) -
     lines = []
     for one in those:
         lead = f"#{one.id:<{digits}}{pad(one.whose, width)} {ago(here.now - one.opened):>{AGE_COLUMNS}}  "
-        seen = f"{_seen(one.ack, here)}: " if one.ack is not None else ""
-        said = f"{seen}{one.kind}: {one.title}" if one.title else f"{seen}{one.kind}"
+        said = ": ".join(filter(None, (_muted(one.muted_until, here), _seen(one.ack, here), one.kind, one.title)))
         lines.append(f"{here.sign('!')} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
     return lines
 
 
-def one(item: InboxItem, here: Page) -> str:
-    """One item in full."""
+def one(item: InboxItem, here: Page, muted_until: float | None = None) -> str:
+    """One item in full. muted_until: when (wall) its agent's mute ends."""
     since = f"{ago(here.now - item.opened_wall)} ago"
     left = ", and that run is over: the answer goes with the next words that it is told" if item.left else ""
-    seen = f"; {_seen(item.ack, here)}" if item.ack is not None else ""
-    told = f"#{item.id} {item.kind} of {item.agent} (incarnation {item.incarnation}), {since}{left}{seen}"
+    known = [f"; {words}" for words in (_seen(item.ack, here), _muted(muted_until, here)) if words]
+    told = f"#{item.id} {item.kind} of {item.agent} (incarnation {item.incarnation}), {since}{left}{''.join(known)}"
     head = wrap(told, here.width)
     return page([*head, "", *_asked(item, here)])
 
 
-def _seen(ack: Ack, here: Page) -> str:
-    """Who has seen it, and when."""
-    return f"seen by {ack.by} {ago(here.now - ack.at_wall)} ago"
+def _seen(ack: Ack | None, here: Page) -> str:
+    """Who has seen it, and when; empty where nobody has said so."""
+    return f"seen by {ack.by} {ago(here.now - ack.at_wall)} ago" if ack is not None else ""
+
+
+def _muted(until: float | None, here: Page) -> str:
+    """Until when nobody is told of its agent, as `status` says it; empty where that is not muted."""
+    return f"muted until {here.minute(until)}" if until is not None else ""
 
 
 def advice(item: InboxItem) -> str:

@@ -158,6 +158,7 @@ HAPPENINGS: dict[str, Schema] = {
             "decisions": a_list(ref("Event")),
             "looks": COUNT,
             "before": nullable_ref("Event"),
+            "case": or_null(STRING),
         }
     ),
 }

@@ -344,10 +344,11 @@ def _judge(
             upcoming = restart.next_start(kept, now)
             waits = f"in {measured(delay)}" if delay > 0 else "at once"
             hung_up = end.cause in restart.CUT_SHORT
+            told = productive.counts(agent) if counted else ()
             waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes), hung_up=hung_up)
             due = enter(kept, waiting, f"{reason}; {upcoming.reason}", now)
             # The row says when it is due; a time in its reason would be another one, and go stale.
-            again = replace(due, reason=f"{due.reason}, {waits}", readings=readings)
+            again = replace(due, reason=f"{due.reason}, {waits}", readings=readings or told)
             if agent.record.is_steady:
                 again = replace(again, actions=(*again.actions, productive.steady_alert(agent)))
             if weighed:

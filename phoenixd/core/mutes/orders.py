@@ -21,7 +21,7 @@ from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.mutes.state import Mute, begun, is_over, key_of, standing, without
 from phoenixd.core.seat import finding
 from phoenixd.core.undo.age import lasting
-from phoenixd.core.undo.state import Undoable, UndoVerb
+from phoenixd.core.undo.state import NOUNS, Undoable, UndoVerb
 
 MUTES: tuple[UndoVerb, ...] = ("mute", "unmute")
 """What of acts is about mutes: it is taken back here, whatever the agent is at."""
@@ -64,7 +64,7 @@ def restore(found: Step, event: UndoRequested, agent: Agent, act: Undoable, now:
             return replace(found, refusal=Refusal("conflict", why, f"phoenixctl undo {act.agent}"))
     acts = tuple(one for one in found.fleet.undoable if one is not act)
     found = replace(found, fleet=replace(found.fleet, undoable=acts))
-    by = f"{event.by}, who took the {act.verb} back"
+    by = f"{event.by}, who took the {NOUNS[act.verb]} back"
     # Its time is that of then, also where the wall clock was set back since.
     then = now if act.at is None else Moment(act.at, act.at_wall)
     again = replace(begun(key_of(agent.spec), act.muted_until, event.by, then), since_wall=now.wall)

@@ -167,6 +167,11 @@ class Cases:
         """The Case of that id, as long as it stands here."""
         return next((one for one in self.cases if one.id == number), None)
 
+    def standing_of(self, agent: str) -> Case | None:
+        """The newest Case of an agent that is not closed."""
+        found = [one for one in self.cases if one.closed is None and agent in one.agents]
+        return max(found, key=lambda one: one.newest, default=None)
+
     def patient(self, agent: str) -> Patient | None:
         """The agent as a patient, if it is one."""
         return next((one for one in self.patients if one.agent == agent), None)

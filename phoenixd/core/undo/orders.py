@@ -35,7 +35,7 @@ from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import quarantine, refuse
 from phoenixd.core.undo import age, hindrance
-from phoenixd.core.undo.state import Undoable, UndoVerb, is_nothing
+from phoenixd.core.undo.state import NOUNS, Undoable, UndoVerb, is_nothing
 from phoenixd.core.undo.telling import launch_of
 
 Act = StopRequested | StartRequested | RestartRequested | AgentWithdrawn
@@ -122,7 +122,7 @@ def _other_way(act: str) -> str:
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
     if agent.removing:
         return refuse(agent, f"{act.agent} is being removed still: wait a moment", f"phoenixctl undo {act.agent}")
-    by = f"{by}, who took the {act.verb} back"
+    by = f"{by}, who took the {NOUNS[act.verb]} back"
     returning = _returning(agent, act)
     match agent.state:
         case Running() | Starting() if act.verb == "fresh" and _is_elsewhere(agent, act):

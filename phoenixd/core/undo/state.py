@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from phoenixd.core.agent.run import Session
@@ -13,6 +14,10 @@ from phoenixd.core.traits import traits_of
 
 UndoVerb = Literal["stop", "remove", "fresh", "mute", "unmute"]
 
+NOUNS: Mapping[UndoVerb, str] = MappingProxyType({
+    "stop": "stop", "remove": "removal", "fresh": "fresh start", "mute": "mute", "unmute": "unmute",
+})  # fmt: skip
+"""What an act is called where it is spoken of."""
 KEPT = 7 * 86400.0
 """Seconds for which an act can be taken back."""
 MOST = 2_000

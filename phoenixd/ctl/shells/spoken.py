@@ -135,7 +135,7 @@ def _verb(words: tuple[str, ...], operations: tuple[Operation, ...]) -> Verb:
 def _option(parameter: Parameter) -> Option:
     value = None if parameter.type == "boolean" else _value(parameter)
     return Option(
-        parameter.flag or "", parameter.help, parameter.short, value, parameter.type == "pairs", parameter.metavar
+        parameter.flag or "", parameter.told, parameter.short, value, parameter.type == "pairs", parameter.metavar
     )
 
 

@@ -14,6 +14,7 @@ from phoenixd.drivers.shims.link import Link
 from phoenixd.drivers.shims.peer import Linked, Peer
 from phoenixd.errors import ShimFailed, ShimGone
 from phoenixd.ports.shims import ShimHello
+from phoenixd.remedies import anew
 
 ARMING = 2
 """The first protocol whose shims take answers beforehand."""
@@ -130,7 +131,7 @@ class Orders:
         if self._is_too_old(peer.hello):
             raise ShimFailed(
                 f"{agent}'s shim speaks protocol {peer.hello.protocol}, this daemon {self._protocol}",
-                remedy="phoenixctl down --agents && phoenixctl up",
+                remedy=anew(agents=True),
             )
         peer.link.send(message)
 

@@ -20,7 +20,7 @@ from phoenixd.drivers.tmux.panes import MARK, Pane, Panes, mark
 from phoenixd.drivers.tmux.server import ROOMY, TmuxServer
 from phoenixd.drivers.tmux.strays import is_server
 from phoenixd.drivers.tmux.text import readable, session_of
-from phoenixd.errors import TerminalFailed
+from phoenixd.errors import NoTerminal, TerminalFailed
 
 SIZE_KEPT = 60.0
 """Seconds for which the next pane of an agent is to have a size that was named."""
@@ -294,7 +294,7 @@ class TmuxTerminal(Keyboard):
         session_of(agent)
         pane = await self._panes.of(agent)
         if pane is None:
-            raise TerminalFailed(f"{agent} has no pane")
+            raise NoTerminal(f"{agent} has no terminal now")
         return pane
 
     async def _move_aside(self, session: str) -> None:

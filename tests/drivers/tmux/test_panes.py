@@ -31,7 +31,7 @@ async def test_f_tmux_5_a_session_of_an_agents_name_that_is_not_ours_makes_way_a
         theirs = pid_of(short_tmp, "=phx-a:")
         assert await agents(terminal) == frozenset()
         for use in (terminal.capture, terminal.press_enter, terminal.last_typed):
-            with pytest.raises(TerminalFailed, match="a has no pane"):
+            with pytest.raises(TerminalFailed, match="a has no terminal now"):
                 await use("a")
 
         await terminal.open_pane("a", recorder(short_tmp / "ours"))
