@@ -13,7 +13,7 @@ import pytest
 from phoenixd.drivers.files import removal
 from phoenixd.drivers.files.removal import remove_tree
 
-DEEPER_THAN_CALLS = 2500
+DEEPER_THAN_CALLS = 1100
 """Directories below each other: more than Python calls itself, and than a path may name."""
 
 
