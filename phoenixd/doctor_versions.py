@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import anyio
-from anyio.abc import ByteReceiveStream
+from anyio.abc import ByteReceiveStream, Process
 
 from phoenixd.api.finding import Finding
+from phoenixd.becoming import becoming, why_not_begun
 from phoenixd.doctor_agents import version_finding
 
 AT_ONCE = 4
@@ -85,11 +86,25 @@ def finding(name: str, command: str, said: Said, tested: tuple[str, ...]) -> Fin
 
 async def _ask(command: str, environment: Mapping[str, str]) -> Said:
     try:
-        process = await anyio.open_process(
-            [command, "--version"], stdin=subprocess.DEVNULL, env=dict(environment), cwd="/", start_new_session=True
-        )
+        failed, tells = os.pipe()
     except OSError as error:
         return Said("not started", str(error))
+    with os.fdopen(failed, "rb") as failure:
+        try:
+            process = await anyio.open_process(
+                becoming((command, "--version"), tells), stdin=subprocess.DEVNULL, env=dict(environment), cwd="/",
+                start_new_session=True, pass_fds=(tells,),
+            )  # fmt: skip
+        except OSError as error:
+            return Said("not started", str(error))
+        finally:
+            os.close(tells)
+        said = await _said(process)
+        why = why_not_begun(failure)
+    return said if why is None else Said("not started", f"{command}: {why}")
+
+
+async def _said(process: Process) -> Said:
     assert process.stdout is not None
     assert process.stderr is not None
     out, err = bytearray(), bytearray()

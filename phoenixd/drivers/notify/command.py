@@ -6,12 +6,12 @@ import asyncio
 import contextlib
 import os
 import secrets
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
 import structlog
 
+from phoenixd.becoming import becoming, why_not_begun
 from phoenixd.documents.redact import redact, secret_values
 from phoenixd.drivers.notify.notifier import Judged, Message, mark, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
@@ -25,20 +25,6 @@ RUN_ID = "PHOENIX_RUN_ID"
 
 END_LIMIT = 5.0
 """Seconds for which a program that was killed is waited for: one that waits for a dead disk may take longer."""
-BEGIN = """
-import os, signal, sys
-told = int(sys.argv[1])
-os.set_inheritable(told, False)
-for number in (signal.SIGPIPE, signal.SIGXFSZ):
-    signal.signal(number, signal.SIG_DFL)
-try:
-    os.execvp(sys.argv[2], sys.argv[2:])
-except OSError as error:
-    os.write(told, str(error.errno).encode())
-os._exit(127)
-"""
-"""Becomes the program, or tells why it cannot. A process that starts another waits until that one's program is opened:
-on a mount that does not answer the whole daemon would wait. The interpreter's own disk answers."""
 
 log = structlog.get_logger("phoenixd.notify")
 
@@ -103,8 +89,8 @@ class CommandRoute(Outbox):
             try:
                 with anyio.move_on_after(self._timeout):
                     await process.communicate(message.body)
-                    if number := failure.read(16):
-                        return f"it did not start: {os.strerror(int(number))}"
+                    if (why := why_not_begun(failure)) is not None:
+                        return f"it did not start: {why}"
                     return f"exit {process.returncode}" if process.returncode else None
                 return f"it took longer than {self._timeout:g} s"
             finally:
@@ -115,7 +101,7 @@ class CommandRoute(Outbox):
     async def _begin(self, run_id: str, tells: int) -> asyncio.subprocess.Process:
         """Begin the program; it writes into `tells` the number of the error for which it cannot. Raises OSError."""
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-S", "-c", BEGIN, str(tells), *self._argv),
+            *becoming(self._argv, tells),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
