@@ -121,7 +121,7 @@ class TranscriptLog:
         return await self._read(agent.name, partial(self._earlier, agent, most, since), [])
 
     async def _read(self, what: str, read: Callable[[], T], otherwise: T) -> T:
-        """`otherwise` where the disk does not answer: then nobody waits for it, and no thread of the daemon's is held."""
+        """`otherwise` where the disk does not answer: nobody waits for it, and no thread of the daemon's is held."""
         try:
             return await self._reads.of(what, read, PATIENCE)
         except NoAnswer:
