@@ -1,4 +1,4 @@
-"""Files of the user's own, such as a CLI's settings: they may be links of theirs. What helps where they are read-only."""
+"""Files of the user's own, such as a CLI's settings: they may be links of theirs, and may be read-only."""
 
 from __future__ import annotations
 
