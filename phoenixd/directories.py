@@ -192,8 +192,15 @@ def _xdg(environ: Mapping[str, str], name: str, below_home: str) -> Path:
     root = environ.get(name, "")
     # The XDG specification has relative values ignored.
     if not os.path.isabs(root):
-        root = os.path.join(environ.get("HOME") or pwd.getpwuid(os.getuid()).pw_dir, below_home)
+        root = os.path.join(environ.get("HOME") or _home(), below_home)
     return Path(root) / "phoenixd"
+
+
+def _home() -> str:
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return "/"  # As for an agent of such a user.
 
 
 def _user_name() -> str:

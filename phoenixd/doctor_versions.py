@@ -19,6 +19,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, Process
 
 from phoenixd.api.finding import Finding
+from phoenixd.becoming import becoming, why_not_begun
 from phoenixd.doctor_agents import version_finding
 from phoenixd.lifeline import Lifeline
 
@@ -85,21 +86,30 @@ def finding(name: str, command: str, said: Said, tested: tuple[str, ...]) -> Fin
 
 
 async def _ask(command: str, environment: Mapping[str, str]) -> Said:
+    try:
+        failed, tells = os.pipe()
+    except OSError as error:
+        return Said("not started", str(error))
     with contextlib.ExitStack() as until_over:
+        failure = until_over.enter_context(os.fdopen(failed, "rb"))
         try:
             lifeline = until_over.enter_context(Lifeline())
             process = await anyio.open_process(
-                [command, "--version"],
+                becoming((command, "--version"), tells),
                 stdin=subprocess.DEVNULL,
                 env=dict(environment),
                 cwd="/",
                 start_new_session=True,
-                pass_fds=(lifeline.theirs,),
+                pass_fds=(tells, lifeline.theirs),
             )
         except OSError as error:
             return Said("not started", str(error))
+        finally:
+            os.close(tells)
         lifeline.hold(process.pid)
-        return await _said_by(process)
+        said = await _said_by(process)
+        why = why_not_begun(failure)
+    return said if why is None else Said("not started", f"{command}: {why}")
 
 
 async def _said_by(process: Process) -> Said:

@@ -17,6 +17,9 @@ from phoenixd.service_units import FIRST_CONFIGURATION, UNITS, Service, render_u
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
+IMPORT_LIMIT = 60.0
+"""Seconds for which an interpreter is waited for that is to import phoenixd."""
+
 DONE, FAILED, USAGE, NOT_FOUND, DENIED = 0, 1, 2, 4, 5
 
 
@@ -158,10 +161,11 @@ def check_python(python: str, account: pwd.struct_passwd) -> None:
             extra_groups=(),
             capture_output=True,
             text=True,
+            timeout=IMPORT_LIMIT,
         )
         problem = probe.stderr.strip().rpartition("\n")[2]
         usable = probe.returncode == 0
-    except OSError as error:
+    except (OSError, subprocess.TimeoutExpired) as error:
         problem, usable = str(error), False
     if not usable:
         raise Refused(

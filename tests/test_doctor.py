@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -45,6 +47,7 @@ from phoenixd.doctor_versions import AT_ONCE
 from phoenixd.documents.project import layout
 from phoenixd.errors import LaunchFailed, TerminalFailed
 from tests.ending import A_WHILE
+from tests.hung_disk import hung_mount
 from tests.waiting import eventually
 
 
@@ -674,3 +677,50 @@ async def test_a_command_that_only_the_shell_of_who_asks_finds_is_told_with_its_
         found = await doctor(tmp_path).examine(Fleet(agents=agents), path)
         (remedy,) = [one.remedy for one in found if one.title == "a: its command is not found"]
         assert remedy.startswith("install claude")
+
+
+ASKING = """
+import sys
+import anyio
+from phoenixd import doctor_versions
+ticks = []
+async def tick():
+    while True:
+        await anyio.sleep(0.05)
+        ticks.append(1)
+async def main():
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tick)
+        wanted = {doctor_versions.Program("claude", "claude", ""): (sys.argv[1], {"PATH": "/bin"})}
+        print(*(one.how for one in (await doctor_versions.ask(wanted, within=2.0)).values()))
+        tasks.cancel_scope.cancel()
+    print(len(ticks))
+anyio.run(main)
+"""
+
+
+def test_a_cli_on_a_disk_that_hangs_stops_nothing_else_and_is_late(tmp_path: Path) -> None:
+    """An operator asks doctor just when a home does not answer, and the whole daemon stood still with it."""
+    with hung_mount(tmp_path / "dead") as dead:
+        asked = subprocess.Popen(
+            [sys.executable, "-c", ASKING, str(dead / "claude")], stdout=subprocess.PIPE, text=True
+        )
+        try:
+            told = asked.communicate(timeout=60)[0].splitlines()
+        finally:
+            asked.kill()
+    assert told[0] == "late"
+    assert int(told[1]) > 0
+
+
+@pytest.mark.parametrize(
+    ("content", "why"), [("#!/nowhere/sh\n", "No such file or directory"), ("echo 2.1.197\n", "Exec format error")]
+)
+async def test_a_cli_that_the_kernel_does_not_execute_is_no_cli(tmp_path: Path, content: str, why: str) -> None:
+    """As the shim executes it, which is no shell."""
+    claude = tmp_path / "claude"
+    claude.write_text(content)
+    claude.chmod(0o755)
+    wanted = {doctor_versions.program_of(str(claude), {"PATH": "/bin"}): (str(claude), {"PATH": "/bin"})}
+    (said,) = (await doctor_versions.ask(wanted)).values()
+    assert (said.how, why in said.words) == ("not started", True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import names as generations
 from phoenixd.core.tasks import names as workers
 from phoenixd.directories import Directories
+from phoenixd.drivers.files.removal import remove_tree
 from phoenixd.runs import is_locked
 
 GENERATIONS_KEPT = 100
@@ -83,7 +83,7 @@ def _is_removed(directories: Directories, name: str) -> bool:
 
 def _is_cleared(place: Path) -> bool:
     try:
-        shutil.rmtree(place)
+        remove_tree(place)
     except OSError as error:
         log.warning("past_not_cleared", path=os.fspath(place), reason=str(error))
         return False

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 import structlog
 from anyio import to_thread
 
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.core.actions import CheckPackage, RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.handoffs import (
@@ -39,7 +40,7 @@ from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.times import exact_time, timestamp
-from phoenixd.errors import PhoenixdError
+from phoenixd.errors import NoAnswer, PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
 from phoenixd.memory.drafting import Drafting
 from phoenixd.memory.drafts import Draft, Write, drafted, unless_changed
@@ -55,6 +56,8 @@ Of = tuple[Handoff, Agent, SessionLedger | None]
 MOST_NAMED = 20
 """Files that one line of the log names."""
 PACKAGE_LIMIT = 4 << 20
+PATIENCE = 30.0
+"""Seconds that a look at a package is waited for."""
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
 
@@ -102,6 +105,7 @@ class Handover:
     """The files that they left for what they completed; may raise OSError."""
     locks: WorkspaceLocks = field(default_factory=WorkspaceLocks)
     """Held while a project's papers are read and written again."""
+    looks: BoundedReads = field(default_factory=BoundedReads)
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
         """The three jobs, one after the other, each under the project's lock (X29)."""
@@ -143,7 +147,8 @@ class Handover:
     async def doubts(self, seat: Seat, quoted: str) -> Doubts:
         """Whether the package on disk is still what was written, and names what is there (E35 to E37, F-HO-7, F-HO-8).
 
-        quoted: the hash that is acknowledged. The project is read for that of the newest package alone.
+        quoted: the hash that is acknowledged. The project is read for that of the newest package alone. Raises NoAnswer
+        where the workspace does not answer.
         """
         handoff = seat.handoff
         if handoff is None or not handoff.package or handoff.step is not Step.AWAIT_ACK:
@@ -151,7 +156,7 @@ class Handover:
         agent = self.find(generation_name(seat.name, handoff.predecessor))
         if agent is None:
             return NO_DOUBTS
-        return await to_thread.run_sync(self._doubts, handoff, agent.spec.cwd, quoted)
+        return await self._looked(agent, partial(self._doubts, handoff, agent.spec.cwd, quoted))
 
     async def check(self, action: CheckPackage) -> PackageChecked:
         """The same, asked for by the core of an ack that stands in last words."""
@@ -168,12 +173,24 @@ class Handover:
         if handoff is None or not handoff.package:
             return None
         agent = self.find(generation_name(seat.name, handoff.predecessor)) or self.find(seat.holder)
-        return await to_thread.run_sync(self._fault, handoff, agent.spec.cwd) if agent is not None else None
+        if agent is None:
+            return None
+        try:
+            return await self._looked(agent, partial(self._fault, handoff, agent.spec.cwd))
+        except NoAnswer as silent:
+            return silent.message
 
     @property
     def session_records(self) -> SessionRecords:
         """How the records of sessions are written."""
         return SessionRecords(self.files, self.find, self.wall, self.locks)
+
+    async def _looked(self, agent: Agent, look: Callable[[], T]) -> T:
+        """A look into the workspace, which takes no thread that others of the daemon need; raises NoAnswer.
+
+        Whoever may ask of a seat asks as often as it likes.
+        """
+        return await self.looks.of(f"the workspace {agent.spec.cwd}", look, PATIENCE)
 
     def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
         seat = self.seat_of(name)

@@ -40,7 +40,7 @@ class Work(Protocol):
         ...
 
     async def exists(self, directory: str, pattern: str) -> bool:
-        """Whether a file matches a pattern below a directory."""
+        """Whether a file matches a pattern below a directory; raises PhoenixdError where its disk does not answer."""
         ...
 
     async def can_enter(self, directory: str) -> bool | None:

@@ -26,6 +26,7 @@ from phoenixd.api.values import (
     RebuiltMarker,
     Rechecked,
 )
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
@@ -78,6 +79,8 @@ from phoenixd.service.sources import Handover, Knowledge, SharedMemory, Starts, 
 T = TypeVar("T")
 MOST_LIVES = 500
 """Runs of a name, the newest, among which is looked for the sessions of a stretch of the log."""
+PATIENCE = 30.0
+"""Seconds that a reading of a workspace is waited for; a large project takes some on a slow disk."""
 FIRST = StopRequested | RestartRequested | AgentWithdrawn | AnswerRequested | MuteRequested | UnmuteRequested
 """Orders that are decided before the events that wait."""
 
@@ -113,6 +116,8 @@ class DaemonService:
     agents_cgroup: str | None = None
     agents_dir: str = field(init=False)
     """As a string, because each connection asks for it."""
+    _workspaces: BoundedReads = field(default_factory=BoundedReads)
+    """Whoever asks of a workspace whose disk hangs takes no thread that others of the daemon need."""
     _attendants: list[Attendant] = field(default_factory=list)
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
@@ -187,19 +192,20 @@ class DaemonService:
         return await self.knowledge.check_brief(seat_name(agent))
 
     async def projects(self, workspace: str) -> tuple[str, ...]:
-        return await anyio.to_thread.run_sync(self.list_projects, workspace)
+        return await self._workspaces.of(workspace, partial(self.list_projects, workspace), PATIENCE)
 
     async def project(self, workspace: str, project: str) -> Tree:
-        return await anyio.to_thread.run_sync(self.read_project, workspace, project)
+        return await self._workspaces.of(workspace, partial(self.read_project, workspace, project), PATIENCE)
 
     async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
         def found() -> MemoryFace:
             return MemoryFace(self.shared.listed(), self.shared.hashes(workspace, tree, agent))
 
-        return await anyio.to_thread.run_sync(found)
+        return await self._workspaces.of(workspace, found, PATIENCE)
 
     async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
-        return await anyio.to_thread.run_sync(self.shared.share, workspace, tree, path, agent)
+        share = partial(self.shared.share, workspace, tree, path, agent)
+        return await self._workspaces.of(workspace, share, PATIENCE)
 
     async def withdraw_memory(self, project: str) -> tuple[str, ...]:
         return await anyio.to_thread.run_sync(self.shared.withdraw, project)

@@ -1,9 +1,11 @@
 """A job: a program that runs once, outside any terminal, and leaves nothing behind.
 
-Run as `PYTHON -I -S DIRECTORY --job [--parent PID] [--setup JSON] ARGV...`, with PHOENIX_AGENT and PHOENIX_RUN_ID set.
-The program gets a session of its own and our standard streams. When it has ended, or we are told to (SIGTERM, or the
-death of our parent), all that it started is killed: we are its subreaper, so whatever detached itself from it is our
-child. PID is the daemon's, which may have died before we asked the kernel to tell us of its end.
+Run as `PYTHON -I -S DIRECTORY --job [--parent PID] [--cwd DIRECTORY] [--setup JSON] ARGV...`, with PHOENIX_AGENT and
+PHOENIX_RUN_ID set. The program gets a session of its own and our standard streams. When it has ended, or we are told to
+(SIGTERM, or the death of our parent), all that it started is killed: we are its subreaper, so whatever detached itself
+from it is our child. PID is the daemon's, which may have died before we asked the kernel to tell us of its end.
+The program's process enters the directory, and the daemon does not ask for that when it starts us: until the disk of
+the directory answered, all threads of the daemon would stand still.
 The setup names a control group and a fence that the program runs in, and a directory that is removed with it. A group
 that cannot be entered is gone without, unless it is `required`: the kernel lets nobody but root move a process from one
 systemd unit into another. The tree ends with it or without it. `failure` is a descriptor that takes the number of the
@@ -45,6 +47,9 @@ def main(argv: list[str]) -> int:
     setup: dict[str, Any] = {}
     if argv[:1] == ["--parent"]:
         started_by, argv = int(argv[1]), argv[2:]
+    cwd = None
+    if argv[:1] == ["--cwd"]:
+        cwd, argv = argv[1], argv[2:]
     if argv[:1] == ["--setup"]:
         setup, argv = json.loads(argv[1]), argv[2:]
     tree = Tree(os.environ.get("PHOENIX_AGENT", ""), os.environ.get("PHOENIX_RUN_ID", ""), setup.get("cgroup"))
@@ -52,7 +57,7 @@ def main(argv: list[str]) -> int:
         # It may have died before the line above.
         if os.getppid() != started_by:
             return TOLD
-        code = _run(argv, setup)
+        code = _run(argv, setup, cwd)
         is_spared = setup.get("spares") is True
         return code
     except Told:
@@ -64,8 +69,8 @@ def main(argv: list[str]) -> int:
         _remove(setup.get("directory"))
 
 
-def _run(argv: list[str], setup: dict[str, Any]) -> int:
-    child = _started(argv, setup)
+def _run(argv: list[str], setup: dict[str, Any], cwd: str | None) -> int:
+    child = _started(argv, setup, cwd)
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == child:
@@ -73,8 +78,8 @@ def _run(argv: list[str], setup: dict[str, Any]) -> int:
             return code if code >= 0 else 128 - code
 
 
-def _started(argv: list[str], setup: dict[str, Any]) -> int:
-    """Fork, enter the control group and the fence, and only then run the program; never without the fence."""
+def _started(argv: list[str], setup: dict[str, Any], cwd: str | None) -> int:
+    """Fork, enter control group, fence and directory, and only then run the program; never without the fence."""
     around = fence.of(setup.get("fence"), lambda table, key: os.fsencode(table[key]))
     runner, failure = os.getpid(), setup.get("failure")
     if failure is not None:
@@ -93,10 +98,10 @@ def _started(argv: list[str], setup: dict[str, Any]) -> int:
             _go_first()
         if setup.get("cgroup") is not None:
             _join(setup["cgroup"], setup.get("required") is True)
+        place = cwd or os.getcwd()
         if around is not None:
-            cwd = os.getcwd()
             fence.enter(around)
-            os.chdir(cwd)
+        os.chdir(place)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # The interpreter ignores them.
             signal.signal(number, signal.SIG_DFL)

@@ -28,7 +28,7 @@ class LoginShellFailed(Exception):
 
 def login_environment(environ: Mapping[str, str], time_limit: float = TIME_LIMIT) -> dict[str, str]:
     """Run `$SHELL -lic 'env -0'` once, in a session of its own; raises LoginShellFailed."""
-    shell = environ.get("SHELL") or pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    shell = environ.get("SHELL") or _users_shell()
     # The mark tells the variables from whatever the start-up files print. A shell on a mount that does not answer is
     # waited for by the one that becomes it: until a program is executed, all threads of this process stand still.
     becomes = ["/bin/sh", "-c", 'exec "$0" "$@"', shell]
@@ -64,6 +64,14 @@ def login_environment(environ: Mapping[str, str], time_limit: float = TIME_LIMIT
     if not marked:
         raise LoginShellFailed(f"{shell} -lic 'env -0' told no environment (exit {process.returncode})")
     return _read(variables)
+
+
+def _users_shell() -> str:
+    """The shell that the host has for this user, whom it may not know."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    except KeyError:
+        return "/bin/sh"
 
 
 def _let_go(process: subprocess.Popen[bytes]) -> None:

@@ -9,6 +9,7 @@ from phoenixd.directories import make_private
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import Harness
 from phoenixd.memory.files import Files
+from phoenixd.start.users_files import read_only_remedy
 
 SIZE_LIMIT = 64 * 1024
 
@@ -23,7 +24,8 @@ def place_own_files(files: Files, harness: Harness, environment: Mapping[str, st
             make_private(path.parent)
             files.replace(path, content.encode(), mode=0o600)
         except OSError as error:
-            raise LaunchFailed(f"{path} could not be written: {error}", f"make {path.parent} writable") from error
+            remedy = read_only_remedy(path, error) or f"make {path.parent} writable"
+            raise LaunchFailed(f"{path} could not be written: {error}", remedy) from error
 
 
 def _holds(files: Files, path: Path, content: bytes) -> bool:

@@ -14,6 +14,7 @@ from phoenixd.directories import make_private
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import Harness
 from phoenixd.memory.files import Files
+from phoenixd.start.users_files import read_only_remedy
 
 SIZE_LIMIT = 32 << 20
 
@@ -34,7 +35,8 @@ def seed_trust(files: Files, harness: Harness, spec: AgentSpec, environment: Map
         mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o600
         files.replace(path, (json.dumps(wanted, indent=2, ensure_ascii=False) + "\n").encode(), mode=mode)
     except (OSError, UnsafeFile, ValueError) as error:
-        raise LaunchFailed(f"seed_trust: {path} was not changed: {error}", "answer the dialogs once by hand") from error
+        remedy = read_only_remedy(path, error) or "answer the dialogs once by hand"
+        raise LaunchFailed(f"seed_trust: {path} was not changed: {error}", remedy) from error
     return True
 
 

@@ -16,7 +16,7 @@ from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.files.listing import hash_files
 from phoenixd.drivers.files.session_files import ProjectFiles
-from phoenixd.drivers.git.summary import git_summary
+from phoenixd.drivers.git.summary import GitSummaries
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.drivers.writers.cli import CliWriter
 from phoenixd.drivers.writers.command import CommandWriter
@@ -94,7 +94,7 @@ def _papers(ground: Ground, jobs: _Jobs, transcripts: TranscriptFiles) -> Papers
         settings=ground.configuration.settings,
         clock=ground.clock,
         files=plain_files,
-        git=git_summary,
+        git=GitSummaries().of,
         secrets_of=variables.secrets,
         base=variables.base,
         session_of=transcripts.facts_now,

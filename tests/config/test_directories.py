@@ -122,3 +122,17 @@ def test_what_begins_a_daemon_again_names_the_directories_that_its_environment_n
     assert start_again(for_any_shell({"HOME": "/home/dev"}), replace(directories, runtime=Path("/srv/state/run"))) == (
         "phoenixctl up --state-dir /srv/state"
     )
+
+
+def test_a_user_without_a_home_that_the_host_does_not_know_names_the_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a container the daemon may run as a number that stands in no passwd."""
+
+    def nobody(uid: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    found = find_directories({}, state=str(tmp_path / "state"), runtime=str(tmp_path / "run"), system=tmp_path / "none")
+    assert (found.configuration, found.state) == (None, tmp_path / "state")
+    assert find_directories({}, system=tmp_path / "none").state == Path("/.local/state/phoenixd")

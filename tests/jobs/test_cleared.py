@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from phoenixd.core.tasks.state import JobRules, Task, Tasks
 from phoenixd.directories import Directories
 from phoenixd.jobs.cleared import clear
 from tests.core.story import Story, spec
+from tests.drivers.files.test_removal import nest
 
 WORKERS = tuple(f"shop-t{number}" for number in range(1, 13))
 
@@ -76,6 +78,19 @@ async def test_no_link_of_a_worker_leads_to_what_is_not_its(directories: Directo
     await clear(directories, lambda: retired("shop-t1", "shop-t2", "shop-t3"))
     assert (outside / "precious").exists()
     assert left(directories)[0].isdisjoint({"shop-t1", "shop-t3"})
+
+
+async def test_no_directories_below_each_other_are_too_deep_for_the_daemon(directories: Directories) -> None:
+    """A worker nests as many as it likes; a daemon that failed here would end, and the next one an hour later again."""
+    for place in (directories.agent_state("shop-t1"), directories.agent_runtime("shop-t1"), directories.task("t1")):
+        nest(place)
+    try:
+        await clear(directories, lambda: replace(retired("shop-t1"), tasks=Tasks(next=13)))
+        assert "shop-t1" not in left(directories)[0] | left(directories)[1]
+        assert tasks_left(directories) == set()
+    finally:
+        # What is left is too deep for pytest.
+        subprocess.run(["rm", "-rf", directories.state, directories.runtime], check=True)
 
 
 async def test_of_the_ended_generations_of_each_seat_the_newest_leave_something(directories: Directories) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import to_thread
 
 from phoenixd.core.actions import CheckPackage, RecordSessions, WritePackage
 from phoenixd.core.events.handoffs import (
@@ -22,6 +23,9 @@ from phoenixd.documents.project import layout
 from phoenixd.documents.project.outcomes import Ended
 from phoenixd.documents.project.package import NO_DOUBTS, Doubts
 from phoenixd.documents.project.update import TaskOutcome
+from phoenixd.errors import NoAnswer
+from phoenixd.memory import handover
+from tests.hung_disk import hung_mount
 from tests.memory.handing_over import Scene
 from tests.start.places import NOW
 
@@ -267,3 +271,18 @@ async def test_e50_records_that_say_already_what_became_of_the_handoff_are_left_
     scene.room.clock.wall += 3600
     await scene.handover.record(RecordSessions("a", "h1"))
     assert [(path.stat().st_ino, path.read_text()) for path in paths] == before
+
+
+async def test_a_workspace_on_a_disk_that_hangs_is_given_up_however_often_its_seat_is_asked_about(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`handoff status` may be asked by the orchestrator itself, and each question took a thread of the daemon's."""
+    monkeypatch.setattr(handover, "PATIENCE", 0.5)
+    await packaged(scene)
+    with hung_mount(tmp_path / "dead") as dead:
+        scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, cwd=str(dead)))
+        for _ in range(2):
+            assert "answer" in (await scene.handover.fault(scene.seat) or "")
+            with pytest.raises(NoAnswer):
+                await doubts(scene)
+        assert to_thread.current_default_thread_limiter().borrowed_tokens == 0

@@ -75,3 +75,13 @@ def test_a_login_shell_on_a_mount_that_never_answers_holds_up_no_thread_and_is_g
             asked.kill()
     assert "did not answer within 2 s" in told[0]
     assert int(told[1]) > 0
+
+
+def test_a_user_that_the_host_does_not_know_has_a_shell_as_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a container the daemon may run as a number that stands in no passwd: SHELL is unset there as well."""
+
+    def nobody(uid: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    assert login_environment({"FOUND": "yes", "PATH": "/usr/bin:/bin"})["FOUND"] == "yes"

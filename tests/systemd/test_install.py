@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd import service_install
 from phoenixd.service_install import DENIED, DONE, FAILED, NOT_FOUND, USAGE, main
 
 ROOT = ["--system", "--user", "root", "--allow-root"]
@@ -98,3 +99,14 @@ def test_the_interpreter_must_work_for_the_account(tmp_path: Path, capsys: pytes
 def owns_home(account: pwd.struct_passwd) -> bool:
     home = Path(account.pw_dir)
     return home != Path("/") and home.is_dir() and home.stat().st_uid == account.pw_uid
+
+
+def test_an_interpreter_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One on a disk that hangs, say: the verb stood still, and nothing said why."""
+    monkeypatch.setattr(service_install, "IMPORT_LIMIT", 0.5)
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexec sleep 60\n")
+    python.chmod(0o755)
+    account = pwd.getpwuid(os.geteuid())
+    with pytest.raises(service_install.Refused, match=r"cannot run phoenixd with .* timed out after 0.5 seconds"):
+        service_install.check_python(str(python), account)

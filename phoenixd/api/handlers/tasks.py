@@ -26,6 +26,7 @@ from phoenixd.documents.project.handing_out import HandedOut, NotHandedOut, hand
 from phoenixd.documents.project.outcomes import of_workers, untold
 from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import PhoenixdError
+from phoenixd.terrain import TERRAIN
 
 MOST_AFTER = 20
 COMMAND, PROMPT, BRIEF = "command", "{prompt}", "{brief}"
@@ -64,7 +65,7 @@ async def task_run(ask: Ask) -> Reply:
         phase=phase,
         workspace=_workspace(seat, base),
         after=after,
-        place=await to_thread.run_sync(os.path.realpath, base.cwd),
+        place=await to_thread.run_sync(TERRAIN.real, base.cwd),
         writes=not given["reads"],
         timeout=float(timeout) if timeout is not None else ask.service.fleet().jobs.timeout,
         tries=int(given["tries"]),

@@ -17,7 +17,7 @@ MOST, SECONDS, DEPTH = 20_000, 5.0, 64
 likes, and each that is entered holds a descriptor open."""
 LEFT_OUT = frozenset({".git", "node_modules", "__pycache__", ".venv", ".tox", ".mypy_cache", ".pytest_cache"})
 """Directories that hold nothing that a person wrote, and often more files than all others together."""
-
+CLOSED = "directories that may not be read"
 
 FILE_LIMIT, WHOLE_LIMIT, HASHING_SECONDS = 4 << 20, 64 << 20, 1.0
 """Bytes of a file that is hashed and of all of them, and seconds for it: a worker's start waits for that."""
@@ -91,6 +91,8 @@ class _Looker:
                     self._enter(place, name, f"{above}{name}/", depth + 1)
             except FileNotFoundError:
                 continue  # It went away since it was listed.
+            except PermissionError:
+                self._lacks(CLOSED)
 
     def _enter(self, place: int, name: str, path: str, depth: int) -> None:
         if depth > DEPTH:
@@ -99,7 +101,7 @@ class _Looker:
         try:
             inner = os.open(name, DIRECTORY, dir_fd=place)
         except PermissionError:
-            self._lacks("directories that may not be read")
+            self._lacks(CLOSED)
             return
         except NotADirectoryError:
             return  # It became something else since it was listed.

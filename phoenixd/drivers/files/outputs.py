@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from phoenixd.drivers.files.plain import why_unopened
+from phoenixd.drivers.files.removal import remove_tree
 
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 CHUNK = 1 << 20
@@ -68,7 +68,7 @@ def gather(source: Path, target: Path, bounds: Bounds = Bounds()) -> Gathered:
 
     A source that is not there holds nothing. Raises OSError where `target` cannot be written.
     """
-    shutil.rmtree(target, ignore_errors=True)
+    _make_room(target)
     target.mkdir(mode=0o700, parents=True)
     found = Gathered()
     try:
@@ -85,6 +85,16 @@ def gather(source: Path, target: Path, bounds: Bounds = Bounds()) -> Gathered:
     finally:
         os.close(top)
     return found
+
+
+def _make_room(target: Path) -> None:
+    """Remove what stands there, whatever it is: the worker can write there."""
+    try:
+        remove_tree(target)
+    except NotADirectoryError:
+        target.unlink()
+    except FileNotFoundError:
+        pass
 
 
 @dataclass(slots=True)

@@ -20,6 +20,8 @@ OUTPUT_LIMIT = 32 << 20
 ERROR_LIMIT = 4096
 GIVEN_LIMIT = 60_000
 """Bytes that a command may be given: less than a pipe holds."""
+REAPED_WITHIN = 1.0
+"""Seconds for which one that was killed is waited for; a later process's start reaps it else."""
 MEMORY_LIMIT = 1 << 30
 """Bytes of memory that a command may take. A repository can ask for any number: by a small object that unpacks to
 gigabytes, or by a ref that is a link to /dev/zero."""
@@ -107,14 +109,17 @@ class Plumbing:
         """Run one command and return what it wrote; raises PlumbingFailed. given: its input, at most GIVEN_LIMIT."""
         assert len(given) <= GIVEN_LIMIT
         settings = [part for name, value in DISARMED.items() for part in ("-c", f"{name}={value}")]
-        command = ["git", "--no-pager", "--literal-pathspecs", *settings, *arguments]
+        # git enters the directory itself: until a program is executed all threads of this process stand still, and on a
+        # disk that does not answer they would stand still for good.
+        place = ("-C", cwd or self.directory)
+        command = ["git", *place, "--no-pager", "--literal-pathspecs", *settings, *arguments]
         environment = {"PATH": _search_path(), **ENVIRONMENT}
         with contextlib.ExitStack() as until_over:
             try:
                 lifeline = until_over.enter_context(Lifeline())
                 process = subprocess.Popen(
                     command,
-                    cwd=cwd or self.directory,
+                    cwd="/",
                     env=environment,
                     stdin=subprocess.PIPE if given else subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
@@ -124,7 +129,7 @@ class Plumbing:
                 )
             except OSError as error:
                 raise PlumbingFailed(f"git cannot be run: {error.strerror}") from error
-            until_over.enter_context(process)
+            until_over.callback(_let_go, process)
             try:
                 lifeline.hold(process.pid)
                 # Where that is not allowed git's own limit holds alone, and one that has ended needs none.
@@ -200,6 +205,15 @@ def _give(file: IO[bytes], given: bytes) -> None:
     # A pipe takes this much at once, so nobody waits; a git that is gone by now says why by its exit.
     with contextlib.suppress(BrokenPipeError), file:
         file.write(given)
+
+
+def _let_go(process: subprocess.Popen[bytes]) -> None:
+    """Close its pipes, and wait for the end of one that was killed, but not for one that a mount holds."""
+    for file in (process.stdin, process.stdout, process.stderr):
+        if file is not None:
+            file.close()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(REAPED_WITHIN)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -14,17 +14,20 @@ import os
 import stat
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-import anyio.to_thread
-
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.documents.times import known_wall
 from phoenixd.documents.workspace import Commit, GitSummary, Made
 from phoenixd.drivers.git.index import GITLINK, Entry, index_of
 from phoenixd.drivers.git.plumbing import Plumbing, PlumbingFailed, tree_entries
 from phoenixd.drivers.git.reflog import appended, kind_of
+from phoenixd.errors import NoAnswer
 
 TIME_LIMIT = 5.0
+SLACK = 2.0
+"""Seconds beyond its limit for which a look is waited for: the files that git names are looked at without git."""
 MOST_HASHED = 200
 LARGEST_HASHED = 5 << 20
 COMMITS = 3
@@ -45,13 +48,22 @@ WHERE = ("--show-toplevel", "--absolute-git-dir", "--show-object-format")
 """What `rev-parse` is asked of a repository, one line each."""
 
 
-async def git_summary(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | None:
-    """Summarise the repository around `directory`; None when there is none. What cannot be told is a problem."""
-    return await anyio.to_thread.run_sync(summarise, directory, time_limit)
+class GitSummaries:
+    """Looks at repositories. One on a disk that hangs takes no thread that others of the daemon need."""
+
+    def __init__(self) -> None:
+        self._reads = BoundedReads()
+
+    async def of(self, directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | None:
+        """Summarise the repository around `directory`; None when there is none. What cannot be told is a problem."""
+        try:
+            return await self._reads.of(directory, partial(summarise, directory, time_limit), time_limit + SLACK)
+        except NoAnswer as silent:
+            return GitSummary(problem=silent.message)
 
 
 def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | None:
-    """The same, blocking for at most `time_limit` seconds."""
+    """The same, blocking for about `time_limit` seconds at most where the disk answers."""
     if not os.path.isdir(directory):
         return GitSummary(problem=f"{directory} is no directory")
     plumbing = Plumbing(directory, time.monotonic() + time_limit)

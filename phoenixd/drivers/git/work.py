@@ -13,10 +13,12 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import anyio
 import anyio.to_thread
 
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Stopped
 from phoenixd.core.work import Survey
@@ -31,6 +33,8 @@ from phoenixd.terrain import TERRAIN
 THREADS = 4
 PATIENCE = 2.0
 """Seconds beyond its limit after which a measurement that hangs in the kernel is left to itself."""
+FILE_PATIENCE = 10.0
+"""Seconds that a look for one file is waited for."""
 NOTHING_EXCLUDED = Excluded()
 LOOKS = 3
 """Looks at most, where the repository comes or goes during each."""
@@ -53,6 +57,7 @@ class WorkPrints:
         self._agents = agents
         self._own = frozenset(os.fsencode(os.path.realpath(path)) for path in own)
         self._threads = anyio.CapacityLimiter(THREADS)
+        self._reads = BoundedReads()
         self._under_way: set[str] = set()
 
     async def measure(self, agent: Agent, since: Survey | None = None) -> WorkReading:
@@ -77,8 +82,8 @@ class WorkPrints:
         return WorkReading(None, f"the work could not be read within {rules.time_limit:g} s")
 
     async def exists(self, directory: str, pattern: str) -> bool:
-        """Whether a file matches a pattern, which is taken from the directory."""
-        return await anyio.to_thread.run_sync(exists, directory, pattern, limiter=self._threads)
+        """Whether a file matches a pattern, which is taken from the directory; raises NoAnswer."""
+        return await self._reads.of(directory, partial(exists, directory, pattern), FILE_PATIENCE)
 
     async def can_enter(self, directory: str) -> bool | None:
         """Whether a directory is there and may be entered; None where its file system does not answer in time."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import heapq
 import os
 import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 FULL_SIZE = 5 << 20
 """Bytes up to which an untracked file is read whole; of a larger one its size and samples count (X8b)."""
@@ -19,6 +21,10 @@ SAMPLES, SAMPLE_SIZE = 16, 64 << 10
 MOST_FILES = 20_000
 MOST_BYTES = 256 << 20
 MOST_WALKED = 50_000
+MOST_PLACES = 1000
+"""Paths that a pattern of several parts is looked for in, and names that it finds in them."""
+LOOK_AT_TIME_EVERY = 4096
+"""Names of a directory between two looks whether there is time left."""
 
 SESSIONS = b"/.claude/orchestrators/"
 SESSION_FILE = re.compile(rb"/\.claude/orchestrators/[^/]+/(?:session\.json|handoff-[a-z]+\.json|init-prompt\.md)\Z")
@@ -99,7 +105,8 @@ def walk(top: bytes, budget: Budget, excluded: Excluded) -> Iterator[tuple[bytes
         budget.require_time()
         try:
             with os.scandir(directory) as found:
-                entries = sorted(found, key=lambda entry: entry.name)
+                # An agent makes millions: which ones count hangs on their names, as if all were put in order.
+                entries = heapq.nsmallest(budget.walked + 1, _in_time(found, budget), key=lambda entry: entry.name)
         except OSError:
             continue
         names = {entry.name for entry in entries}
@@ -115,8 +122,15 @@ def walk(top: bytes, budget: Budget, excluded: Excluded) -> Iterator[tuple[bytes
                 return
             if not entry.is_dir(follow_symlinks=False):
                 yield entry.path, False
-            elif entry.stat(follow_symlinks=False).st_dev == device:
+            elif (inside := _look(entry.path)) is not None and inside.st_dev == device:
                 pending.append(entry.path)
+
+
+def _in_time(entries: Iterable[os.DirEntry[bytes]], budget: Budget) -> Iterator[os.DirEntry[bytes]]:
+    for number, entry in enumerate(entries, 1):
+        if number % LOOK_AT_TIME_EVERY == 0:
+            budget.require_time()
+        yield entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,13 +191,14 @@ def exists(top: str, pattern: str) -> bool:
         if part == "..":
             return False
         found: list[str] = []
-        for place in places[:1000]:
+        for place in places:
             if not any(sign in part for sign in "*?["):
                 found += [os.path.join(place, part)] if os.path.lexists(os.path.join(place, part)) else []
                 continue
             try:
                 with os.scandir(place) as entries:
-                    found += [entry.path for entry in entries if fnmatch.fnmatchcase(entry.name, part)]
+                    fitting = (entry.path for entry in entries if fnmatch.fnmatchcase(entry.name, part))
+                    found += islice(fitting, MOST_PLACES - len(found))
             except OSError:
                 continue
         places = found

@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from phoenixd.drivers.git.plumbing import Plumbing, PlumbingFailed
 from phoenixd.drivers.git.summary import WHERE
@@ -63,7 +64,7 @@ def linked_worktrees(common: bytes) -> Iterator[Linked]:
     """The linked worktrees of a repository that are there, in no order."""
     try:
         with os.scandir(common + b"/worktrees") as entries:
-            names = [entry.path for entry in entries][:MOST_LINKED]
+            names = [entry.path for entry in islice(entries, MOST_LINKED)]
     except OSError:
         return
     for path in names:

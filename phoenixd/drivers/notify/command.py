@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import anyio
 import structlog
 
+from phoenixd.becoming import becoming, why_not_begun
 from phoenixd.documents.redact import redact, secret_values
 from phoenixd.drivers.notify.notifier import Judged, Message, mark, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
@@ -97,8 +98,8 @@ class CommandRoute(Outbox):
             try:
                 with anyio.move_on_after(self._timeout):
                     await process.communicate(message.body)
-                    if number := failure.read(16):
-                        return f"it did not start: {os.strerror(int(number))}"
+                    if (why := why_not_begun(failure)) is not None:
+                        return f"it did not start: {why}"
                     return f"exit {process.returncode}" if process.returncode else None
                 return f"it took longer than {self._timeout:g} s"
             finally:

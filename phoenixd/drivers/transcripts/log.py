@@ -9,16 +9,18 @@ import time
 from binascii import crc32
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from typing import TypeVar
 
-from anyio import to_thread
-
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.core.agent import Agent
 from phoenixd.documents.log_lines import LogLine, Newest, Reading
 from phoenixd.documents.times import read_time
 from phoenixd.documents.transcript import Piece, Said, TranscriptForm
 from phoenixd.drivers.transcripts.lines import Line, OpenLines, open_lines
 from phoenixd.drivers.transcripts.place import MARK, Place
+from phoenixd.errors import NoAnswer
 
 LOOKED_AT = 8 << 20
 """Bytes before the end in which the newest lines of a transcript are looked for."""
@@ -34,8 +36,12 @@ LEARNT_FROM = 256 << 10
 """Bytes before the place where a reader goes on, in which the tools are found whose results are to come."""
 MOST_TAILS = 4_000
 """Transcripts whose places are kept; those that were looked at last."""
+PATIENCE = 20.0
+"""Seconds that a reading is waited for."""
 EVERY = 0.9
 """Seconds for which a look at a transcript's length counts for all readers."""
+
+T = TypeVar("T")
 
 Where = Callable[[Agent], tuple[str, TranscriptForm] | None]
 
@@ -94,6 +100,7 @@ class TranscriptLog:
         self._clean = clean
         self._tails: dict[tuple[str, str], _Tail] = {}
         self._resumed: dict[str, str] = {}
+        self._reads = BoundedReads()
         self._first = 0
 
     async def newest(self, agents: Sequence[Agent], most: int, since: float | None, now: float) -> list[LogLine]:
@@ -101,17 +108,24 @@ class TranscriptLog:
         newest = Newest(most, now, len(agents))
         for agent in agents:
             bounds = [one for one in (since, newest.floor) if one is not None]
-            newest.add(await to_thread.run_sync(self._newest, agent, most, max(bounds, default=None)))
+            newest.add(await self._read(agent.name, partial(self._newest, agent, most, max(bounds, default=None)), []))
         return newest.lines()
 
     async def added(self, agents: Sequence[Agent], since: float, most: int) -> tuple[list[LogLine], bool]:
         """What was added, agent by agent, and whether there is more of it. Of an agent that is new here, and of a
         session that is, the newest `most` lines that are not older than `since` (wall seconds)."""
-        return await to_thread.run_sync(self._added, tuple(agents), since, most)
+        return await self._read("what agents add", partial(self._added, tuple(agents), since, most), ([], False))
 
     async def earlier(self, agent: Agent, most: int, since: float) -> list[LogLine]:
         """The newest lines of a session that is over, none older than `since`; nothing of it is kept here."""
-        return await to_thread.run_sync(self._earlier, agent, most, since)
+        return await self._read(agent.name, partial(self._earlier, agent, most, since), [])
+
+    async def _read(self, what: str, read: Callable[[], T], otherwise: T) -> T:
+        """`otherwise` where the disk does not answer: nobody waits for it, and no thread of the daemon's is held."""
+        try:
+            return await self._reads.of(what, read, PATIENCE)
+        except NoAnswer:
+            return otherwise
 
     def resume(self, places: Mapping[str, str]) -> None:
         """Begin where another reader was, by agents."""

@@ -84,13 +84,15 @@ async def run(job: Job, runner: Runner, end_tree: EndTree) -> Ended:
     try:
         process = await asyncio.create_subprocess_exec(
             *runner(),
+            "--cwd",
+            job.cwd,
             *job.place.setup,
             *job.argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,
-            cwd=job.cwd,
+            cwd="/",
             env={**job.environment, **marks},
         )
     except BaseException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 from pathlib import Path
@@ -51,6 +52,26 @@ def test_what_git_and_programs_keep_and_what_is_no_file_is_left_out(tmp_path: Pa
     (tmp_path / "link").symlink_to("src/till.py")
     (tmp_path / "elsewhere").symlink_to("/etc")
     assert (list(list_files(str(tmp_path), 0.0).files), list_files(str(tmp_path), 0.0).gap) == (["src/till.py"], "")
+
+
+def test_a_directory_that_may_be_listed_and_not_entered_is_a_gap_and_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`chmod 444` makes one; root enters all, so that the kernel's word is put in its mouth."""
+    (tmp_path / "plan.md").write_text("x")
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "secret.md").touch()
+    look = os.stat
+
+    def closed(path: str, *, dir_fd: int | None = None, follow_symlinks: bool = True) -> os.stat_result:
+        if path == "secret.md":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return look(path, dir_fd=dir_fd, follow_symlinks=follow_symlinks)
+
+    monkeypatch.setattr(os, "stat", closed)
+    found = list_files(str(tmp_path), 0.0)
+    assert list(found.files) == ["plan.md"]
+    assert found.gap == "the workspace holds directories that may not be read"
 
 
 def test_a_name_that_is_no_text_is_told_by_its_bytes(tmp_path: Path) -> None:

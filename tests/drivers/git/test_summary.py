@@ -11,11 +11,13 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
+import anyio.to_thread
 import pytest
 
 from phoenixd.drivers.git import plumbing as git_plumbing
-from phoenixd.drivers.git.summary import git_summary, summarise
+from phoenixd.drivers.git.summary import GitSummaries, summarise
 from tests.drivers.git.repositories import Armed, arm, git, make_repository
+from tests.hung_disk import hung_mount
 from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
@@ -164,8 +166,9 @@ def test_a_line_break_in_the_path_of_a_repository_is_a_problem(tmp_path: Path) -
 
 
 async def test_no_repository_is_none_and_no_directory_a_problem(tmp_path: Path) -> None:
-    assert await git_summary(str(tmp_path)) is None
-    missing = await git_summary(str(tmp_path / "none"))
+    git = GitSummaries()
+    assert await git.of(str(tmp_path)) is None
+    missing = await git.of(str(tmp_path / "none"))
     assert missing is not None
     assert "no directory" in (missing.problem or "")
 
@@ -387,3 +390,43 @@ def test_a_reflog_that_is_a_link_or_a_pipe_is_none(repository: Path) -> None:
         summary = summarise(str(repository))
         assert summary is not None
         assert summary.made == ()
+
+
+TICKING = (
+    "import sys, threading, time\n"
+    "from phoenixd.drivers.git.plumbing import Plumbing, PlumbingFailed\n"
+    "ticks, over = [], threading.Event()\n"
+    "def tick():\n"
+    "    while not over.wait(0.05): ticks.append(1)\n"
+    "threading.Thread(target=tick, daemon=True).start()\n"
+    "try: Plumbing(sys.argv[1], time.monotonic() + 2.0).output('rev-parse', '--show-toplevel')\n"
+    "except PlumbingFailed as failed: print(failed)\n"
+    "print(len(ticks))\n"
+)
+
+
+def test_git_in_a_directory_that_never_answers_holds_up_no_thread_and_is_given_up(tmp_path: Path) -> None:
+    """Where a disk dies between two questions, a process that has to enter the directory stops the whole daemon."""
+    with hung_mount(tmp_path / "dead") as dead:
+        asked = subprocess.Popen([sys.executable, "-c", TICKING, str(dead)], stdout=subprocess.PIPE, text=True)
+        try:
+            told = asked.communicate(timeout=60)[0].splitlines()
+        finally:
+            asked.kill()
+    assert told[0] == "git did not answer in time"
+    assert int(told[1]) > 0
+
+
+async def test_a_repository_on_a_mount_that_never_answers_is_a_problem_and_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each brief of each agent there took a thread of the daemon's for good, until none was left for anything."""
+    monkeypatch.setattr("phoenixd.drivers.git.summary.SLACK", 0.5)
+    git = GitSummaries()
+    with hung_mount(tmp_path / "dead") as dead:
+        for _ in range(2):
+            found = await git.of(str(dead), 0.5)
+            assert found is not None
+            assert found.problem is not None
+            assert "answer" in found.problem
+        assert anyio.to_thread.current_default_thread_limiter().borrowed_tokens == 0

@@ -7,10 +7,11 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
 from phoenixd.core.rules import BreakerRules, LoopRules
@@ -18,10 +19,13 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.git import work_files as git_work_files
 from phoenixd.drivers.git.plumbing import PlumbingFailed
 from phoenixd.drivers.git.reflog import appended
-from phoenixd.drivers.git.work import WorkPrints, survey
-from phoenixd.drivers.git.work_files import Excluded, WorkUnreadable, exists
+from phoenixd.drivers.git.work import THREADS, WorkPrints, survey
+from phoenixd.drivers.git.work_files import MOST_PLACES, Excluded, WorkUnreadable, exists
+from phoenixd.drivers.git.worktrees import MOST_LINKED, linked_worktrees
+from phoenixd.errors import NoAnswer
 from tests.agents import an_agent
 from tests.drivers.git.repositories import IDENTITY, Armed, arm, git, make_repository
+from tests.hung_disk import hung_mount
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
 
@@ -247,6 +251,93 @@ def test_f_cb_7_a_tree_without_a_repository_is_walked_so_far(tmp_path: Path, mon
     monkeypatch.setattr("phoenixd.drivers.git.work.Budget", lambda deadline: git_work_files.Budget(deadline, walked=20))
 
     assert "too many files" in survey([str(tmp_path)]).odd[0]
+
+
+def test_a_directory_that_goes_while_its_tree_is_walked_is_no_failure(tmp_path: Path) -> None:
+    """A build removes what it made: nothing could be told of the work then."""
+    (tmp_path / "a").touch()
+    (tmp_path / "b").mkdir()
+    found = git_work_files.walk(os.fsencode(tmp_path), git_work_files.Budget(time.monotonic() + 60), Excluded())
+    assert next(found) == (os.fsencode(tmp_path / "a"), False)
+    (tmp_path / "b").rmdir()
+    assert list(found) == []
+
+
+class Entries:
+    """A directory of any number of files, which counts those that it gave, and that somebody holds."""
+
+    def __init__(self, count: int, kind: Callable[[bytes], bytes | str] = bytes) -> None:
+        self.count, self.kind = count, kind
+        self.given = self.held = self.most = 0
+
+    def __enter__(self) -> Iterator[Entry]:
+        return (Entry(self, number) for number in range(self.count))
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class Entry:
+    def __init__(self, entries: Entries, number: int) -> None:
+        self._entries = entries
+        name = b"%08d" % (entries.count - number)
+        self.name, self.path = entries.kind(name), entries.kind(b"/full/" + name)
+        entries.given += 1
+        entries.held += 1
+        entries.most = max(entries.most, entries.held)
+
+    def __del__(self) -> None:
+        self._entries.held -= 1
+
+    def is_dir(self, *, follow_symlinks: bool) -> bool:
+        return False
+
+
+def test_of_a_directory_with_any_number_of_files_no_more_are_held_than_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent makes millions of them; which ones are looked at hangs on their names alone."""
+    full = Entries(5000)
+    monkeypatch.setattr(os, "scandir", lambda place: full)
+    budget = git_work_files.Budget(time.monotonic() + 60, walked=20)
+    found = [path for path, _ in git_work_files.walk(os.fsencode(tmp_path), budget, Excluded())]
+    assert found == [b"/full/%08d" % number for number in range(1, 21)]
+    assert full.most < 50
+    assert "too many files" in next(iter(budget.notes))
+
+
+def test_of_any_number_of_worktrees_no_more_are_listed_than_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Entries(5000)
+    monkeypatch.setattr(os, "scandir", lambda place: full)
+    assert list(linked_worktrees(b"/none")) == []
+    assert full.given == MOST_LINKED
+
+
+def test_files_that_match_a_pattern_are_held_no_more_of_than_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = Entries(5000, os.fsdecode)
+    monkeypatch.setattr(os, "scandir", lambda place: full)
+    assert exists("/full", "*")
+    assert full.given == MOST_PLACES
+
+
+async def test_looks_for_files_on_a_mount_that_never_answers_keep_no_other_agents_from_theirs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each held a thread of the few, so that nothing could be told of anybody's work."""
+    monkeypatch.setattr("phoenixd.drivers.git.work.FILE_PATIENCE", 3.0)
+    (tmp_path / "plan.md").touch()
+    work = WorkPrints()
+    with hung_mount(tmp_path / "hung") as hung:
+        async with anyio.create_task_group() as tasks:
+            for number in range(2 * THREADS):
+                tasks.start_soon(refused, work, str(hung / str(number)))
+            with anyio.fail_after(60):
+                assert await work.exists(str(tmp_path), "plan.md")
+
+
+async def refused(work: WorkPrints, directory: str) -> None:
+    with pytest.raises(NoAnswer):
+        await work.exists(directory, "plan.md")
 
 
 def test_nothing_outside_is_read_through_links_and_no_fifo_is_waited_for(repository: Path, tmp_path: Path) -> None:

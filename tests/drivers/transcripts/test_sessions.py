@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from anyio import to_thread
 
-from phoenixd.drivers.transcripts import lines, sessions, sidechains
+from phoenixd.drivers.transcripts import lines, log, sessions, sidechains
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from tests.core.story import Story, claude
 from tests.hung_disk import hung_mount
@@ -162,6 +162,23 @@ async def test_a_transcript_on_a_dead_mount_holds_up_no_other_and_tells_what_one
         assert told is not None
         assert [one.text for one in told.utterances] == ["Go.", "Done."]
         assert files.last_words_now(well) is not None
+
+
+async def test_a_log_of_a_transcript_on_a_dead_mount_has_what_the_others_say_and_takes_no_thread_from_the_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log, "PATIENCE", 0.5)
+    well = replace(AGENT, spec=replace(AGENT.spec, name="well"))
+    (tmp_path / "well.jsonl").write_bytes(prompt("Go.") + answer("Done."))
+    with hung_mount(tmp_path / "dead") as dead:
+        files = TranscriptFiles(lambda agent: str((tmp_path if agent is well else dead) / f"{agent.name}.jsonl"))
+        reader = files.log(lambda name, text: text)
+        for _ in range(2):
+            told = await reader.newest((AGENT, well), 10, None, 2e9)
+            assert [one.text for one in told] == ["Go.", "Done."]
+            assert await reader.earlier(AGENT, 10, 0.0) == []
+            assert await reader.added((AGENT, well), 0.0, 10) == ([], False)
+        assert to_thread.current_default_thread_limiter().borrowed_tokens == 0
 
 
 async def test_of_subagents_transcripts_no_more_names_are_held_than_are_looked_through(
