@@ -81,8 +81,8 @@ def open_items(ask: Ask, names: frozenset[str] | None) -> tuple[InboxItem, ...]:
 
 def muted_until(ask: Ask) -> dict[str, float]:
     """Of each agent that is muted, by the name that people know it by, until when (wall)."""
-    fleet, wall = ask.service.fleet(), ask.service.now().wall
-    found = ((shown(fleet, one), standing(fleet.mutes, one.spec, wall)) for one in fleet.agents.values())
+    fleet, now = ask.service.fleet(), ask.service.now()
+    found = ((shown(fleet, one), standing(fleet.mutes, one.spec, now)) for one in fleet.agents.values())
     return {name: mute.until_wall for name, mute in found if mute is not None}
 
 

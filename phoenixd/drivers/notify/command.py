@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 import anyio
 import structlog
 
-from phoenixd.becoming import becoming, why_not_begun
+from phoenixd.becoming import why_not_begun
 from phoenixd.documents.redact import redact, secret_values
 from phoenixd.drivers.notify.notifier import Judged, Message, mark, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
