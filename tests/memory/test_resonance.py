@@ -334,7 +334,9 @@ async def test_x19_a_session_that_is_resumed_is_not_told_its_anchor_again(room: 
 
 
 @pytest.mark.parametrize("begins", [True, False], ids=["a session that begins", "one that is compacted"])
-async def test_no_session_of_an_agent_whose_resonance_is_switched_off_is_told_an_anchor(room: Room, begins: bool) -> None:
+async def test_no_session_of_an_agent_whose_resonance_is_switched_off_is_told_an_anchor(
+    room: Room, begins: bool
+) -> None:
     agent = bearing(room, await plant(room, bearing(room)))
     off = replace(agent, spec=replace(agent.spec, resonance=ResonanceRules(enabled="off")))
     fresh = replace(off, state=room.starting(room.agent(off.spec)).state)
