@@ -90,7 +90,7 @@ class Hearing:
         except OSError as fault:
             # The host could not look, which says nothing about the shim: it is asked once more how things are.
             log.warning("shim_message_not_checked", agent=message.agent, said=message.event, reason=str(fault))
-            self._later(LOOK_AGAIN, lambda: self._greeted(message.agent))
+            self.compare_later(message.agent)
 
     def _hear(self, message: ShimMessage) -> None:
         agent, body = message.agent, message.body
@@ -224,6 +224,10 @@ class Hearing:
         """Whether a shim wrote that it had begun this run."""
         record = self._records.run_record(agent)
         return record is not None and record.get("run_id") == run_id
+
+    def compare_later(self, agent: str) -> None:
+        """Have a shim asked once more how things are: the host could not look now."""
+        self._later(LOOK_AGAIN, lambda: self._greeted(agent))
 
     def report_missing(self, agent: Agent) -> None:
         """Tell that nothing of an agent's run was found."""

@@ -232,7 +232,12 @@ async def _recover_agent(
             outside.shims.take_up(agent.name, failure.message)
             return
         if hello is not None:
-            hearing.reconcile(agent, hello)
+            try:
+                hearing.reconcile(agent, hello)
+            except OSError as fault:
+                # The host could not look, and no daemon ends for that.
+                log.warning("link_not_compared", agent=agent.name, reason=str(fault))
+                hearing.compare_later(agent.name)
             return
         # Its exit.json alone proves nothing: an agent can write one and take its shim's socket away. It is read once
         # the fence has found nothing that lives.

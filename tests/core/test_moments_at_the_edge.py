@@ -19,9 +19,11 @@ def test_a_person_types_for_five_seconds_after_a_key_and_sits_there_for_a_minute
         assert rule(100.0, 100.0 + seconds - NEAR)
         assert not rule(100.0, 100.0 + seconds)
         assert not rule(None, 100.0)
-    assert people.came_since(100.0, 100.9), "tmux counts whole seconds"
-    assert not people.came_since(99.0, 100.0)
-    assert not people.came_since(None, 100.0)
+    assert people.came_since(100.0, 100.9, 101.0), "tmux counts whole seconds"
+    assert not people.came_since(99.0, 100.0, 101.0)
+    assert not people.came_since(None, 100.0, 101.0)
+    assert people.came_since(101.0 + people.QUIET - NEAR, 100.0, 101.0)
+    assert not people.came_since(101.0 + people.QUIET, 100.0, 101.0), "it is of before the clock was set back"
 
 
 @pytest.mark.parametrize(

@@ -369,6 +369,29 @@ def test_an_answer_that_comes_after_resonance_was_switched_off_is_not_judged() -
     assert told.known.misses == 0
 
 
+@pytest.mark.parametrize("how", ["fresh", "clear", "compacted"])
+def test_what_a_session_was_not_told_while_resonance_was_off_is_no_loss_once_it_is_on_again(how: str) -> None:
+    told = story(interval_turns=1)
+    on, plantings = told.agent.spec, len(told.plantings)
+    told.tell(AgentDeclared(replace(on, resonance=ResonanceRules(enabled="off"))))
+    if how == "fresh":
+        told.restart(fresh=True)
+        told.exited(None, 15)
+        told.up()
+    else:
+        told.hook(*(("session-start",) if how == "clear" else ("compacted",)), source=how)
+    told.memory = None
+    told.turn()
+    assert len(told.plantings) == plantings, "nothing is planted for one that bears no marker now"
+    told.tell(AgentDeclared(on))
+    for _ in range(6):
+        told.turn()
+
+    assert told.steps == []
+    assert told.known.misses == 0
+    assert told.known.state == "intact", "it was told new codes at a turn's end, and knows them"
+
+
 def test_a_check_that_was_answered_while_no_daemon_lived_is_judged() -> None:
     told = story()
     told.turn()

@@ -333,6 +333,19 @@ async def test_x19_a_session_that_is_resumed_is_not_told_its_anchor_again(room: 
     assert "Resonance" not in room.text("session-start.1.txt")
 
 
+@pytest.mark.parametrize("begins", [True, False], ids=["a session that begins", "one that is compacted"])
+async def test_no_session_of_an_agent_whose_resonance_is_switched_off_is_told_an_anchor(
+    room: Room, begins: bool
+) -> None:
+    agent = bearing(room, await plant(room, bearing(room)))
+    off = replace(agent, spec=replace(agent.spec, resonance=ResonanceRules(enabled="off")))
+    fresh = replace(off, state=room.starting(room.agent(off.spec)).state)
+
+    await room.papers.publish(fresh if begins else off, [])
+
+    assert "Resonance" not in room.text("session-start.1.txt")
+
+
 async def test_a_session_that_waits_for_its_first_words_is_told_them_as_such(room: Room) -> None:
     """Its start was heard of before the page was written, for the hook that tells of it waits for that page."""
     agent = bearing(room, await plant(room, bearing(room)))

@@ -37,10 +37,12 @@ from phoenixd.errors import PhoenixdError
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
 from phoenixd.runtime.hearing import Hearing
-from phoenixd.runtime.recovery import relink
+from phoenixd.runtime.recovery import recover, relink
 from tests.clocks import FastClock
 from tests.core.story import Story, claude, spec
 from tests.drivers.processes.processes import identity
+from tests.runtime.test_boots import Kept
+from tests.runtime.test_recovery import NOW, OF_NOW, Supervisor
 from tests.waiting import eventually
 
 
@@ -492,6 +494,24 @@ async def test_a_link_that_is_back_is_compared_once_that_can_be_done(child: Proc
     clock: Any = FastClock()
     await relink("a", ear.find, links, ear.hearing, clock)
     assert [type(event) for event in ear.told] == [RunAdopted]
+    ear.processes.close()
+
+
+async def test_promise_4_a_start_at_which_the_host_cannot_look_compares_that_link_later(child: ProcessIdentity) -> None:
+    """Without descriptors the daemon ended at its start, while a link that came back was compared a second later."""
+    ear = Scarce(looks=1)
+
+    async def connect(agent: str) -> ShimHello:
+        return ear.hello(child)
+
+    outside: Any = SimpleNamespace(
+        journal=Kept(OF_NOW), shims=SimpleNamespace(connect=connect), processes=SimpleNamespace(boot=lambda: NOW)
+    )
+    supervisor: Any = Supervisor(ear.story.agent)
+    await recover(supervisor, outside, ear.hearing, ())
+    assert supervisor.of(RunMissing) == ear.told == []
+    ear.later()
+    assert ear.asked_again == 1
     ear.processes.close()
 
 

@@ -44,6 +44,8 @@ def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
             return noting.noted(decision, agent, _prompted(agent, known, event))
         case Compacted():
             return noting.noted(decision, agent, replace(known, compacted=True, due=known.due or "compaction"))
+        case SessionStarted(beginning="startup" | "clear" | "other") if not due.is_on(agent):
+            return noting.noted(decision, agent, _without_codes(known))
         case SessionStarted(beginning="startup" | "other", unheard=True) if _is_untold(agent, known):
             told = noting.noted(decision, agent, replace(known, told=False, misses=0))
             return replace(
@@ -74,6 +76,14 @@ def _is_untold(agent: Agent, known: Resonance) -> bool:
     """
     is_fresh = agent.run is not None and agent.run.mode is not Mode.RESUME
     return is_fresh and known.planting is not None and known.told and known.state != "intact"
+
+
+def _without_codes(known: Resonance) -> Resonance:
+    """While resonance is off a session that begins is told no codes: it gets some at a turn's end, once it is on."""
+    return replace(
+        known, planting=None, ordered=None, told=False, proven=False, state="not_applicable", turns=0, due="",
+        misses=0, compacted=False, degraded=0,
+    )  # fmt: skip
 
 
 def _kept(agent: Agent, known: Resonance, event: TurnKept, seen: Seen, now: Moment) -> Decision:

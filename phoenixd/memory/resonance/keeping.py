@@ -225,6 +225,9 @@ class MarkerKeeping:
 
     def told_to(self, agent: Agent) -> str:
         """What an agent's session is told at its front; blocking, for what a session start prints."""
+        if not agent.spec.has_resonance:
+            # It may have been switched off since: what the agent bore until then is told no session any more.
+            return ""
         known, given = agent.resonance, self._planted.get(agent.name)
         if known is not None and known.planting is None and known.ordered and given and given[0] == agent.incarnation:
             # The core hears of them in a moment; the session that begins cannot wait for that.
