@@ -117,7 +117,7 @@ class DaemonService:
     agents_dir: str = field(init=False)
     """As a string, because each connection asks for it."""
     _workspaces: BoundedReads = field(default_factory=BoundedReads)
-    """Whoever asks of a workspace whose disk hangs takes no thread that others of the daemon need."""
+    """A question about a workspace whose disk hangs takes no thread that others of the daemon need."""
     _attendants: list[Attendant] = field(default_factory=list)
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
