@@ -188,7 +188,7 @@ class Handover:
     async def _looked(self, agent: Agent, look: Callable[[], T]) -> T:
         """A look into the workspace, which takes no thread that others of the daemon need; raises NoAnswer.
 
-        Who may ask of a seat asks as often as it likes.
+        All who may ask of a seat ask as often as they like.
         """
         return await self.looks.of(f"the workspace {agent.spec.cwd}", look, PATIENCE)
 

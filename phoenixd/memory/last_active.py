@@ -9,6 +9,7 @@ from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.times import timestamp
 from phoenixd.memory.log_files import written_at
 from phoenixd.memory.shelf import Shelf
+from phoenixd.terrain import TERRAIN
 
 SKEW = 60.0
 """Seconds by which a record in a transcript may be ahead of the clock; past that its time is none (F-HB-3)."""
@@ -19,7 +20,7 @@ def last_active(shelf: Shelf, agent: Agent, session: SessionFacts | None, now: f
     run = agent.run
     activity = getattr(agent.state, "activity", None)
     seen = [shelf.heartbeat_time(now)]
-    if agent.spec.heartbeat_file is not None:
+    if agent.spec.heartbeat_file is not None and TERRAIN.is_there(agent.spec.heartbeat_file):
         # Of evidence alone no desk is told: it is looked for, as in the file of its own.
         seen.append(min(now, written_at(Path(agent.spec.heartbeat_file))) or None)
     if run is not None and run.evidence and activity is not None:

@@ -42,6 +42,7 @@ from phoenixd.start.run_secrets import RunSecrets
 from phoenixd.start.status_line import add_status_line
 from phoenixd.start.trust import seed_trust
 from phoenixd.start.variables import Variables
+from phoenixd.terrain import TERRAIN
 
 log = structlog.get_logger("phoenixd.start")
 
@@ -242,6 +243,7 @@ class Starter:
         token = self.token(spawn.run_id)
         out = self._place_of_task(spec, spawn.incarnation) if spec.task else None
         variables = self._run_variables(spec, spawn, harness, base, token, out)
+        _require_answers(harness, spec, spawn, variables)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, self._papers_of(spec))
         self._publication.desks.learn(agent, self._variables.secrets(agent, variables))
@@ -326,6 +328,14 @@ class Starter:
         self._files.replace(out.parent / "prompt.md", (spec.prompt or "").encode("utf-8", "replace"), durable=False)
         self._before_task(spec)
         return out
+
+
+def _require_answers(harness: Harness, spec: AgentSpec, spawn: Spawn, variables: Mapping[str, str]) -> None:
+    """Raise LaunchFailed where what a start looks into hangs: all starts and documents share a few threads."""
+    transcript = harness.transcript(spec, spawn.session_id, variables, spec.cwd)
+    for place in filter(None, (spec.cwd, variables.get("HOME"), transcript)):
+        if TERRAIN.is_directory(place) is None:
+            raise LaunchFailed(f"{place} does not answer: its file system hangs", "have its file system answer")
 
 
 def _is_marked(shelf: Shelf, mode: Mode) -> bool:

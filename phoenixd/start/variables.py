@@ -19,6 +19,7 @@ from phoenixd.harness.screens import harness_of
 from phoenixd.memory.files import Files
 from phoenixd.start import environment
 from phoenixd.start.login import LoginShellFailed, login_environment
+from phoenixd.terrain import TERRAIN
 
 CREDENTIAL_LIMIT = 64 * 1024
 
@@ -104,6 +105,8 @@ class Variables:
         path = credential_path(value)
         if path is None:
             return value
+        if TERRAIN.is_file(path) is None:
+            raise LaunchFailed(f"env.{name}: {path} does not answer", "have its file system answer")
         try:
             return self._files.read_plain(path, CREDENTIAL_LIMIT).decode().removesuffix("\n")
         except (OSError, UnsafeFile, UnicodeDecodeError) as error:

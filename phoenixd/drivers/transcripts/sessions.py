@@ -41,6 +41,7 @@ from phoenixd.drivers.transcripts.witness import read_witness
 from phoenixd.errors import NoAnswer
 from phoenixd.harness import HARNESSES
 from phoenixd.listings import newest_matching
+from phoenixd.terrain import TERRAIN
 
 QUEUE_LIMIT = 16 << 20
 """Bytes in which prompts that were put off are looked for."""
@@ -117,7 +118,7 @@ class TranscriptFiles:
         return await self._read(agent, lambda: self._queued(agent, after), ())
 
     async def facts(self, agent: Agent) -> SessionFacts | None:
-        return await self._read(agent, lambda: self.facts_now(agent), None)
+        return await self._read(agent, lambda: self._facts(agent), None)
 
     async def usage(self, agent: Agent) -> Used | None:
         """As `usage_now`, for callers on the loop."""
@@ -153,7 +154,10 @@ class TranscriptFiles:
             return otherwise
 
     def facts_now(self, agent: Agent) -> SessionFacts | None:
-        """As `facts`, for callers in a thread of their own."""
+        """As `facts`, for callers in a thread that serves other agents as well: waits for no disk that hangs."""
+        return None if _form(agent) is None or self._hangs(agent) else self._facts(agent)
+
+    def _facts(self, agent: Agent) -> SessionFacts | None:
         path, form = self._file(agent), _form(agent)
         if path is None or form is None:
             return None
@@ -276,6 +280,13 @@ class TranscriptFiles:
         if path is None:
             return []
         return [path, *sidechains(path, MOST_FILES)]
+
+    def _hangs(self, agent: Agent) -> bool:
+        """Whether what has to be looked into for the session's file, or the file itself, does not answer."""
+        if TERRAIN.is_directory(agent.spec.cwd) is None:
+            return True
+        path = self._path_of(agent)
+        return path is not None and TERRAIN.is_there(path) is None
 
     def _file(self, agent: Agent) -> str | None:
         """The file that the path means: of several that a glob finds, the one that was written last."""
