@@ -53,7 +53,7 @@ async def test_the_daemon_that_socket_names_is_the_one_that_a_remedy_starts(
     ran = await run_forked("--socket", os.fspath(ended.socket), verb, env=environment(home))
 
     then = f" && phoenixctl --socket {ended.socket} down --agents" if verb == "down" else ""
-    before = "nothing, where the agents are to go on; to end them as well: " if verb == "down" else ""
+    before = f"to start phoenixd: {ended.up}; to end the agents as well: " if verb == "down" else ""
     assert (ran.code, ran.err.splitlines()[-1]) == (7, f"do: {before}{ended.up}{then}")
 
 
