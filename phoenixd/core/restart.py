@@ -143,9 +143,11 @@ def may_be_a_job(spec: AgentSpec, ended: LastExit | None) -> bool:
 def may_ask_for_more(spec: AgentSpec, ended: LastExit | None) -> bool:
     """Whether an end that was counted as a crash looks like a program's own way to ask for its next run.
 
-    Such a program is told which code asks for that (`RECYCLE_CODES`).
+    Such a program is told which code asks for that (`RECYCLE_CODES`). An agent CLI has no such way: it failed.
     """
-    if ended is None or spec.kind is not Kind.RESIDENT or ended.cause != "exit" or ended.failed_turn or not ended.ran:
+    if ended is None or spec.kind is not Kind.RESIDENT or spec.has_hooks or ended.failed_turn:
+        return False
+    if ended.cause != "exit" or not ended.ran:
         return False
     return ended.signal is None and ended.code not in (None, *CLEAN_CODES, *RECYCLE_CODES, NOT_EXECUTABLE, NOT_FOUND)
 

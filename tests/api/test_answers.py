@@ -667,7 +667,13 @@ async def test_explain_names_the_code_that_asks_for_the_next_run_where_a_plain_p
 
     assert "shop is quarantined: exit 100 asks to be recycled; 8 runs in a row ended within " in told
     assert "(unproductive = 8, restart.max_unproductive = 8, within = " in told
-    assert "A program that asks" not in told, "it knows"
+    assert "exit 100: that counts" not in told, "it knows"
+
+    daemon.declare("lead", harness="claude", restart=RestartRules(period=1e6))
+    given_up(daemon, "lead", 1)
+    told = (await live.ask("GET", "/v1/agents/lead/explain?width=200", text=True)).text
+    assert "5 crashes in " in told
+    assert "exit 100: that counts" not in told, "an agent CLI that ends so has failed"
 
 
 def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:

@@ -52,9 +52,9 @@ async def test_the_daemon_that_socket_names_is_the_one_that_a_remedy_starts(
 ) -> None:
     ran = await run_forked("--socket", os.fspath(ended.socket), verb, env=environment(home))
 
-    as_well = f"{ended.up} && phoenixctl --socket {ended.socket} down --agents"
-    todo = f"to start phoenixd: {ended.up}; to end the agents as well: {as_well}" if verb == "down" else ended.up
-    assert (ran.code, ran.err.splitlines()[-1]) == (7, f"do: {todo}")
+    then = f" && phoenixctl --socket {ended.socket} down --agents" if verb == "down" else ""
+    before = f"to start phoenixd: {ended.up}; to end the agents as well: " if verb == "down" else ""
+    assert (ran.code, ran.err.splitlines()[-1]) == (7, f"do: {before}{ended.up}{then}")
 
 
 @pytest.mark.parametrize(
