@@ -11,6 +11,7 @@ import json
 from phoenixd.core import doubt, requests
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, OrphanAnswer, ReleaseHold
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.run import Giving
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Running
@@ -302,6 +303,15 @@ def _came_of(event: HoldAnswered, given: Giving | None) -> str:
 
 def holds_of(agent: Agent | None) -> tuple[int, ...]:
     """The requests that are held of its questions, that of the newest one first."""
+    return tuple(question.hold for question in _asked(agent) if question.hold)
+
+
+def call_held(agent: Agent, hold: int) -> str:
+    """The id of the call for which this request is held; empty where that is not known."""
+    return next((question.call for question in _asked(agent) if question.hold == hold), "")
+
+
+def _asked(agent: Agent | None) -> tuple[Waiting, ...]:
     state = agent.state if agent is not None else None
     if not isinstance(state, Running):
         return ()
@@ -310,7 +320,4 @@ def holds_of(agent: Agent | None) -> tuple[int, ...]:
     waiting, covered = activity.waiting, activity.also_asked
     if activity.doubted is not None:
         waiting, covered = activity.doubted.waiting, activity.doubted.also_asked
-    if waiting is None:
-        return ()
-    asked = (waiting, *covered)
-    return tuple(question.hold for question in asked if question.hold)
+    return (waiting, *covered) if waiting is not None else ()

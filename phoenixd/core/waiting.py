@@ -11,6 +11,7 @@ from phoenixd.core.limits import waits
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import ASKS, kind_of
 from phoenixd.core.transitions import ASKED_BY_A_RUN, FAILED_TURN, TOO_LONG, close_items, open_item
+from phoenixd.core.turn import calls
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
@@ -37,7 +38,8 @@ def waits_for(activity: Activity, event: Hook, now: Moment) -> tuple[Waiting | N
         text = text if event.held else text[:MAX_TEXT]
         hold = event.seq if event.held else 0
         asked = Waiting(kind_of(event.tool), text, now.wall, event.tool, event.sub, since=since, hold=hold)
-        asked = replace(asked, veiled=event.held and event.veiled, whole=event.held)
+        call = calls.asking(activity.leases, event)
+        asked = replace(asked, veiled=event.held and event.veiled, whole=event.held, call=call)
         return asked, asked
     if isinstance(event, Notified) and event.notice in ASKING:
         if activity.waiting is not None:

@@ -17,9 +17,20 @@ from phoenixd.harness.login import Login
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.trust import Read
 
-PermissionTold = Literal["answered", "ended", "refused"]
-"""answered: by a hook's answer, and so not at the terminal. ended: the call was made and is over, however it was
-allowed. refused: a person said No to it, or broke it off when it was under way already; nobody can tell which."""
+
+@dataclass(frozen=True, slots=True)
+class PermissionTold:
+    """What a record tells of permissions.
+
+    answered: by a hook's answer, and so not at the terminal. ended: the call was made and is over, however it was
+    allowed. refused: a person said No to it, or broke it off when it was under way already; nobody can tell which.
+    calls: the ids of the calls that it is about. at: when the CLI made the record (wall), which is before it wrote it.
+    """
+
+    what: Literal["answered", "ended", "refused"]
+    calls: tuple[str, ...]
+    at: float
+
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -55,6 +56,22 @@ class Writes(Reads, Protocol):
     """Which files were written to, told when it happens."""
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerGiven:
+    """An answer to a request for permission, and what in the session's files can tell of it.
+
+    mark: ASCII, part of what a denied agent was told. after: the lengths of the files before it was given, in bytes.
+    since: when it was given (wall), because a CLI writes some time after it has made a record. call: the id of the call
+    that asks; empty where that is not known.
+    """
+
+    allow: bool
+    mark: str
+    after: Mapping[str, int] = field(default_factory=dict)
+    since: float = 0.0
+    call: str = ""
+
+
 class Transcripts(Protocol):
     """What CLIs write down of a session, read where no hook tells."""
 
@@ -66,11 +83,10 @@ class Transcripts(Protocol):
         """How long each file of the session is, in bytes: those of its subagents too."""
         ...
 
-    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
-        """Whether the answer that was given to a permission counted, as the files after these lengths tell.
+    async def answer_counted(self, agent: Agent, given: AnswerGiven) -> bool | None:
+        """Whether the answer that was given to a permission counted, as the session's files tell.
 
-        None: they do not tell yet. True also where nothing of the kind is ever written. mark: ASCII, part of what a
-        denied agent was told.
+        None: they do not tell yet. True also where nothing of the kind is ever written.
         """
         ...
 

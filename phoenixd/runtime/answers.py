@@ -11,7 +11,7 @@ import structlog
 from phoenixd.core.actions import AnswerHold, AttendHold
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
-from phoenixd.core.answers import holds_of
+from phoenixd.core.answers import call_held, holds_of
 from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased
 from phoenixd.core.typing.answering import (
@@ -34,7 +34,7 @@ from phoenixd.core.typing.answering import (
 from phoenixd.documents.hooks import permission_answer
 from phoenixd.errors import ShimFailed, TerminalFailed
 from phoenixd.ports import Clock
-from phoenixd.ports.evidence import Transcripts
+from phoenixd.ports.evidence import AnswerGiven, Transcripts
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Screens, Terminal
 
@@ -50,16 +50,23 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Giving:
-    """One answer under way. ends: where the agent's transcripts ended before it was given."""
+    """One answer under way. ends: where the agent's transcripts ended before it was given; since: when that was (wall),
+    0 where an earlier daemon gave it."""
 
     agent: Agent
     order: AnswerHold
     ends: Mapping[str, int] = field(default_factory=dict)
+    since: float = 0.0
 
     @property
     def mark(self) -> str:
         """By which a denial is found in the transcript."""
         return f"(phoenixd #{self.order.item})"
+
+    @property
+    def given(self) -> AnswerGiven:
+        call = call_held(self.agent, self.order.hold)
+        return AnswerGiven(self.order.allow, self.mark, self.ends, self.since, call)
 
 
 class Answerer:
@@ -147,7 +154,7 @@ class Answerer:
                 screen = await self._terminal.capture(agent.name)
                 return DialogLooked(self._screens.classify(agent, screen) in SCREEN_DIALOGS)
             case HandOver(within=within):
-                giving.ends = await self._transcripts.ends(agent)
+                giving.ends, giving.since = await self._transcripts.ends(agent), self._clock.now().wall
                 message = f"{order.reason or 'Denied by the operator.'} {giving.mark}"
                 return WordHeard(
                     await self._hand_over(order, permission_answer(order.allow, message, order.updated), within)
@@ -160,7 +167,7 @@ class Answerer:
                 if is_orphan and not giving.ends:
                     ends = await self._transcripts.ends(agent)
                     giving.ends = {path: max(0, end - LOOK_BACK) for path, end in ends.items()}
-                counted = await self._transcripts.answer_counted(agent, giving.ends, giving.mark, allow=order.allow)
+                counted = await self._transcripts.answer_counted(agent, giving.given)
                 return ProofSought(counted, self._is_closed(order))
             case LetGo():
                 self._shims.answer(order.agent, order.incarnation, order.hold, {})

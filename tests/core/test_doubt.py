@@ -112,6 +112,23 @@ def test_no_dialog_within_5_s_of_the_key_proves_it_over_and_that_is_told_then() 
     assert len(looks(story, 20)) <= 1
 
 
+@pytest.mark.parametrize("pressed", [0.0, 0.05, 0.3, 3.0])
+@pytest.mark.parametrize("drawn", [5.5, 8.0, 30.0, 300.0])
+def test_a_dialog_that_is_drawn_after_all_doubt_is_over_is_asked_for_at_the_terminal(
+    pressed: float, drawn: float
+) -> None:
+    """A key that was read before the dialog was drawn leaves no agent waiting with nothing in the inbox."""
+    story = asking(screen="working")
+    story.wait(pressed)
+    keys(story)
+    story.wait(drawn)
+    assert not waits(story)
+    story.screen = "permission"
+    story.wait(max(story.agent.spec.liveness.check_interval, drawn / 2))
+    assert waits(story)
+    assert [item.answer_by for item in story.agent.items] == ["attach"]
+
+
 def test_who_types_on_keeps_the_dialog_from_being_drawn_and_it_is_looked_for_as_long() -> None:
     """Codex draws none while somebody types, and for a second after that."""
     story = doubting()

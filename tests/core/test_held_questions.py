@@ -11,7 +11,7 @@ import pytest
 from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold, Terminate
 from phoenixd.core.agent.standing import InboxItem, StandingAlert, text_hash
 from phoenixd.core.alerts import next_command
-from phoenixd.core.answers import answer
+from phoenixd.core.answers import answer, call_held
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.waiting import MAX_TEXT
@@ -247,3 +247,54 @@ def test_p79_an_answer_that_holds_a_secret_goes_to_its_shim_and_is_kept_nowhere(
     (kept,) = story.run.giving
     assert (kept.whole, "hunter2" in kept.updated) == (not secret, not secret)
     assert (kept.hold, kept.answer) == (1, "answered")
+
+
+def calling(*calls: tuple[str, str, str]) -> Story:
+    """An agent with these calls open: id, tool, command."""
+    story = asking()
+    for call, tool, command in calls:
+        story.hook("tool-start", tool=tool, tool_use_id=call, command=command)
+    return story
+
+
+LONG = "echo " + "x" * 500
+
+
+@pytest.mark.parametrize(
+    ("calls", "asks", "found"),
+    [
+        ([("t1", "Bash", "make")], "make", "t1"),
+        ([("t1", "Bash", "make"), ("t2", "Bash", "make test"), ("t3", "Read", "")], "make test", "t2"),
+        ([("t1", "Bash", "make  all\nmake test")], "make  all\nmake test", "t1"),
+        ([("t1", "Bash", LONG)], LONG, "t1"),
+        ([("t1", "Bash", "echo é"), ("t2", "Read", "")], '{"command": "echo \\u00e9"}', "t1"),
+        # It may be either, or none of them: a shim that is flooded tells not of each call.
+        ([("t1", "Bash", "make"), ("t2", "Bash", "make")], "make", ""),
+        ([("t1", "Bash", "echo é"), ("t2", "Bash", "make")], '{"command": "echo \\u00e9"}', ""),
+        ([("t1", "Bash", "make")], "make test", ""),
+        ([("t1", "Read", "")], "make", ""),
+        ([("", "Bash", "make")], "make", ""),
+        ([], "make", ""),
+    ],
+)
+def test_promise_11_a_held_request_is_that_of_the_open_call_that_is_surely_meant(
+    calls: list[tuple[str, str, str]], asks: str, found: str
+) -> None:
+    """No hook tells whose request it is, and by that the transcript tells whether the answer counted."""
+    story = calling(*calls)
+    story.hook("permission-request", tool="Bash", text=asks, held=True, seq=7)
+    assert call_held(story.agent, 7) == found
+    assert call_held(story.agent, 8) == ""
+
+
+def test_promise_11_each_of_several_requests_keeps_its_own_call() -> None:
+    story = calling(("t1", "Bash", "one"), ("t2", "Bash", "two"))
+    for number, command in ((7, "one"), (8, "two")):
+        story.hook("permission-request", tool="Bash", text=command, held=True, seq=number)
+    assert [call_held(story.agent, hold) for hold in (7, 8)] == ["t1", "t2"]
+
+
+def test_promise_11_a_subagents_request_is_none_of_the_main_threads_calls() -> None:
+    story = calling(("t1", "Bash", "make"))
+    story.hook("permission-request", tool="Bash", text="make", held=True, seq=7, sub=True)
+    assert call_held(story.agent, 7) == ""

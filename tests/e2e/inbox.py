@@ -14,6 +14,8 @@ class Inbox:
 
     def __init__(self, runtime: Path) -> None:
         self._socket = str(runtime / "api.sock")
+        self.said: dict[str, Any] = {}
+        """The daemon's whole reply to the newest answer, for the message of a test that expected another one."""
 
     def items(self) -> list[dict[str, Any]]:
         items: list[dict[str, Any]] = self._call("GET", "/v1/inbox")["items"]
@@ -25,6 +27,7 @@ class Inbox:
             answer = self._call("POST", f"/v1/inbox/{number}/answer", {"verdict": verdict, "reason": reason})
         except (OSError, http.client.HTTPException):
             return None
+        self.said = answer
         return bool(answer.get("taken", False))
 
     def recheck(self) -> None:

@@ -172,10 +172,10 @@ def test_promise_11_two_tools_in_one_message_are_two_items_each_with_its_own_ans
     stage.up()
 
     first = asked(inbox, "Bash touch one.txt")
-    assert inbox.answer(first["id"], "deny") is True
+    assert inbox.answer(first["id"], "deny") is True, inbox.said
     second = asked(inbox, "Bash touch two.txt")
-    assert inbox.answer(first["id"], "allow") is False
-    assert inbox.answer(second["id"], "allow") is True
+    assert inbox.answer(first["id"], "allow") is False, inbox.said
+    assert inbox.answer(second["id"], "allow") is True, inbox.said
 
     stage.until_idle()
     quiet(inbox)
@@ -222,7 +222,7 @@ def test_promise_11_a_yes_clears_the_item_while_its_command_runs_wherever_it_was
             item = asked(inbox, f"Bash {command}")
             eventually_sync(lambda: is_watched(stage), PATIENCE, "its terminal is watched while it asks")
             if number == 2:
-                assert inbox.answer(item["id"], "allow") is True
+                assert inbox.answer(item["id"], "allow") is True, inbox.said
             else:
                 stage.wait_screen("permission")
                 pressed_until(stage, stage.workspace / f"begun{number}")
@@ -248,7 +248,7 @@ def test_promise_11_a_yes_at_the_keyboard_withdraws_the_item_while_the_tool_runs
     stage.type("Enter")
     eventually_sync((stage.workspace / "begun.txt").exists, PATIENCE, "the tool runs")
 
-    assert inbox.answer(item["id"], "deny") is False
+    assert inbox.answer(item["id"], "deny") is False, inbox.said
     quiet(inbox)
     stage.until("it works", lambda row: row["activity"] == "working")
     (stage.workspace / "go.txt").touch()
@@ -268,7 +268,7 @@ def test_promise_11_the_item_outlives_kill_9_of_the_daemon_and_the_dialog_hears_
 
     again = asked(inbox, "Bash touch one.txt")
     assert (again["id"], again["text_hash"]) == (item["id"], item["text_hash"])
-    assert inbox.answer(item["id"], "allow") is True
+    assert inbox.answer(item["id"], "allow") is True, inbox.said
     stage.until_idle()
     assert (stage.workspace / "one.txt").exists()
 

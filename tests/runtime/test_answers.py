@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
 
@@ -17,6 +17,7 @@ from phoenixd.core.agent.state import Running, Stopped
 from phoenixd.core.events.runs import HoldAnswered
 from phoenixd.core.typing.answering import DENIAL_WITHIN, NOT_COUNTED, NOT_KEPT, NOT_WAITING
 from phoenixd.drivers.shims.wire import Malformed, parse_answered
+from phoenixd.ports.evidence import AnswerGiven
 from phoenixd.runtime.answers import LOOK_BACK, WORDS_KEPT, Answerer
 from tests.clocks import FastClock
 from tests.core.story import Story, claude, spec
@@ -42,13 +43,15 @@ class Transcripts:
 
     def __init__(self) -> None:
         self.sought: list[dict[str, int]] = []
+        self.given: list[AnswerGiven] = []
         self.counted: bool | None = True
 
     async def ends(self, agent: Agent) -> dict[str, int]:
         return {"long": 3 * LOOK_BACK, "short": 5}
 
-    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
-        self.sought.append(dict(after))
+    async def answer_counted(self, agent: Agent, given: AnswerGiven) -> bool | None:
+        self.sought.append(dict(given.after))
+        self.given.append(given)
         return self.counted
 
 
@@ -142,9 +145,23 @@ async def test_a_denial_of_an_earlier_daemon_is_looked_for_at_the_end_of_each_tr
     assert desk.transcripts.sought == [{"long": 2 * LOOK_BACK, "short": 0}]
 
 
-def asks(agent: Agent, hold: int) -> Agent:
+@pytest.mark.parametrize("allow", [True, False])
+async def test_promise_11_what_became_of_an_answer_is_looked_for_since_it_was_given_and_of_the_call_that_asks(
+    desk: Desk, allow: bool
+) -> None:
+    desk.shims.says = lambda: desk.answerer.heard("a", 7, True)
+
+    await desk.answerer.answer(asks(COMMAND, 7, "t1"), AnswerHold("a", 1, 7, 3, allow))
+
+    (given,) = desk.transcripts.given
+    assert (given.allow, given.call, given.mark) == (allow, "t1", "(phoenixd #3)")
+    assert 0 < given.since < desk.clock.at()
+    assert given.after == {"long": 3 * LOOK_BACK, "short": 5}
+
+
+def asks(agent: Agent, hold: int, call: str = "") -> Agent:
     assert isinstance(agent.state, Running)
-    asked = Waiting("permission", "Bash make", 0.0, hold=hold)
+    asked = Waiting("permission", "Bash make", 0.0, hold=hold, call=call)
     return replace(agent, state=replace(agent.state, activity=replace(agent.state.activity, waiting=asked)))
 
 

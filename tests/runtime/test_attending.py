@@ -15,6 +15,7 @@ from phoenixd.core.events.runs import HoldReleased
 from phoenixd.core.moment import Moment
 from phoenixd.core.typing.answering import APPEARS_WITHIN, DIALOG_GONE
 from phoenixd.errors import ShimFailed, TerminalFailed
+from phoenixd.ports.evidence import AnswerGiven
 from phoenixd.runtime.answers import ATTEND_INTERVAL, Answerer
 from tests.core.story import EPOCH, Story, claude
 
@@ -59,7 +60,7 @@ class Desk:
     async def ends(self, agent: Agent) -> dict[str, int]:
         return {}
 
-    async def answer_counted(self, agent: Agent, after: object, mark: str, *, allow: bool) -> bool | None:
+    async def answer_counted(self, agent: Agent, given: AnswerGiven) -> bool | None:
         return True
 
     async def tell_attached(self, agent: str, words: str) -> None:

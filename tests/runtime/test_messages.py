@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -21,6 +21,7 @@ from phoenixd.core.typing.orphans import NO_TRACE
 from phoenixd.errors import TerminalFailed
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.prompts import Prompt
+from phoenixd.ports.evidence import AnswerGiven
 from phoenixd.runtime.messages import Messenger, Unfinished
 from tests.clocks import FastClock
 from tests.core.story import Story, claude, spec
@@ -107,7 +108,7 @@ class Queue:
     async def ends(self, agent: Agent) -> dict[str, int]:
         return {}
 
-    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+    async def answer_counted(self, agent: Agent, given: AnswerGiven) -> bool | None:
         return True
 
     async def queued(self, agent: Agent, after: int) -> Sequence[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,7 @@ from phoenixd.core.work import Survey
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness.prompts import Prompt
+from phoenixd.ports.evidence import AnswerGiven
 from phoenixd.ports.journal import Entry
 from phoenixd.ports.processes import Fenced, Leftovers, ProcessIdentity, WorkDone
 from phoenixd.ports.shims import ShimCommand, ShimHello
@@ -174,7 +175,7 @@ class SimulatedTranscripts:
     async def ends(self, agent: Agent) -> dict[str, int]:
         return {}
 
-    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+    async def answer_counted(self, agent: Agent, given: AnswerGiven) -> bool | None:
         return True
 
     async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:

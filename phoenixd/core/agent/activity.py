@@ -110,6 +110,8 @@ class Waiting:
     """When keys were read at its terminal, or an answer was given from afar. No look has told yet what became of it."""
     keyed: Instant | None = None
     """When keys were read at its terminal last."""
+    call: str = ""
+    """The id of the call that asks; empty where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phoenixd.core.agent.activity import Activity, Lease
 from phoenixd.core.change import replace
-from phoenixd.core.hooks import CallOver, Hook, PermissionDenied, ToolEnded, ToolFailed, ToolStarted
+from phoenixd.core.hooks import CallOver, Hook, PermissionAsked, PermissionDenied, ToolEnded, ToolFailed, ToolStarted
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.rules import LivenessRules
 
@@ -39,6 +39,16 @@ def end(leases: tuple[Lease, ...], event: CallOver) -> tuple[Lease, ...]:
     if any(lease.is_subagent for lease in rest):
         return rest
     return tuple(lease for lease in rest if not lease.sub)
+
+
+def asking(leases: tuple[Lease, ...], event: PermissionAsked) -> str:
+    """The id of the call that asks for permission, which no hook tells; empty where none is open that is surely it."""
+    found = [one for one in leases if one.tool_use_id and (one.tool, one.sub) == (event.tool or "", event.sub)]
+    if event.held and event.text.startswith("{"):
+        # Its command is told otherwise than that of the open calls.
+        return found[0].tool_use_id if len(found) == 1 else ""
+    same = [one for one in found if one.command == _shortened(event.text)]
+    return same[0].tool_use_id if len(same) == 1 else ""
 
 
 def hear_subagent(activity: Activity, event: Hook, rules: LivenessRules, now: Moment) -> Activity:
@@ -79,11 +89,15 @@ def _opened(event: ToolStarted, until: Instant, rules: LivenessRules, now: Momen
         event.is_subagent_call,
         event.sub,
         tool=event.tool or "",
-        command=" ".join(event.command.split())[:MAX_COMMAND],
+        command=_shortened(event.command),
         declared=event.lease,
         ticks=event.ticks,
         most=now.at + (_declared(event, rules) or limit),
     )
+
+
+def _shortened(command: str) -> str:
+    return " ".join(command.split())[:MAX_COMMAND]
 
 
 def _added(leases: tuple[Lease, ...], lease: Lease) -> tuple[Lease, ...]:

@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Protocol, TypeVar
@@ -40,7 +40,9 @@ from phoenixd.drivers.transcripts.witness import TIME_LIMIT as WITNESS_LIMIT
 from phoenixd.drivers.transcripts.witness import read_witness
 from phoenixd.errors import NoAnswer
 from phoenixd.harness import HARNESSES
+from phoenixd.harness.shape import PermissionTold
 from phoenixd.listings import newest_matching
+from phoenixd.ports.evidence import AnswerGiven
 from phoenixd.terrain import TERRAIN
 
 QUEUE_LIMIT = 16 << 20
@@ -48,6 +50,9 @@ QUEUE_LIMIT = 16 << 20
 
 ANSWER_LIMIT = 64 << 20
 """Bytes in which it is looked for what became of an answer."""
+
+CLOCK_STEP = 0.001
+"""Seconds to which records of CLIs tell their time, cut off."""
 
 MOST_LEDGERS = 16
 """Ledgers that are held in memory; the others go on from what was kept of them."""
@@ -111,8 +116,8 @@ class TranscriptFiles:
     async def ends(self, agent: Agent) -> dict[str, int]:
         return await self._read(agent, lambda: {path: _size(path) for path in self._files(agent)}, {})
 
-    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
-        return await self._read(agent, lambda: self._answer_counted(agent, after, mark, allow), None)
+    async def answer_counted(self, agent: Agent, given: AnswerGiven) -> bool | None:
+        return await self._read(agent, lambda: self._answer_counted(agent, given), None)
 
     async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
         return await self._read(agent, lambda: self._queued(agent, after), ())
@@ -234,26 +239,28 @@ class TranscriptFiles:
         newest = next((one for one in reversed(said) if _is_word(one)), None)
         return (newest.text, read_time(newest.at)) if newest is not None else None
 
-    def _answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, allow: bool) -> bool | None:
+    def _answer_counted(self, agent: Agent, given: AnswerGiven) -> bool | None:
         harness = HARNESSES.get(agent.spec.harness)
         tells = harness.permission_told if harness is not None else None
         paths = self._files(agent)
-        if not paths or (allow and tells is None):
+        if not paths or (given.allow and tells is None):
             return True  # Nothing of the kind is ever written, so its absence means nothing.
         found: bool | None = None
         for path in paths:
             with open_lines(path) as lines:
-                begin = after.get(path, 0)
+                begin = given.after.get(path, 0)
                 for line in lines.forwards(begin) if lines is not None else ():
                     if line.start - begin > ANSWER_LIMIT:
                         break
-                    if mark.encode() in line.content:
+                    if given.mark.encode() in line.content:
                         return True
                     record = parse_line(line.content) if tells is not None and not line.is_clipped else None
                     told = tells(record) if tells is not None and record is not None else None
-                    if told == "answered" and allow:
+                    if told is None or not _is_about(told, given):
+                        continue
+                    if told.what == "answered" and given.allow:
                         return True
-                    found = False if told == "ended" or (told and not allow) else found
+                    found = False if told.what == "ended" or not given.allow else found
         return found
 
     def _queued(self, agent: Agent, after: int) -> tuple[str, ...]:
@@ -294,6 +301,11 @@ class TranscriptFiles:
         if path is None or os.path.lexists(path) or not glob.has_magic(path):
             return path
         return next(iter(newest_matching(path, 1)), None)
+
+
+def _is_about(told: PermissionTold, given: AnswerGiven) -> bool:
+    """Whether a record can tell of this answer: it is no older, and about the call that asked, where that is known."""
+    return told.at >= given.since - CLOCK_STEP and (not given.call or given.call in told.calls)
 
 
 def _form(agent: Agent) -> TranscriptForm | None:

@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phoenixd.clis import HTTP_EVENTS
+from phoenixd.documents.times import read_time
 from phoenixd.harness.arguments import has_value, literal, single_argument
 from phoenixd.harness.login import Login
 from phoenixd.harness.prompts import Prompt
@@ -198,16 +199,26 @@ def permission_told(record: Mapping[str, Any]) -> PermissionTold | None:
     """Whether this record says that a hook's answer settled a permission, that a call is over, or that it was refused.
 
     The first is written when the call is denied or when it ends, before its result; never if the terminal was first.
+    A copy of a result, as 2.1.332 keeps it beside a request to its API, has no time and tells nothing.
     """
-    attachment, message = record.get("attachment"), record.get("message")
+    attachment, message, at = record.get("attachment"), record.get("message"), read_time(record.get("timestamp"))
+    if at is None:
+        return None
     if isinstance(attachment, dict) and attachment.get("type") == "hook_permission_decision":
-        return "answered" if attachment.get("hookEvent") == "PermissionRequest" else None
+        decided = attachment.get("hookEvent") == "PermissionRequest"
+        return PermissionTold("answered", _ids(attachment.get("toolUseID")), at) if decided else None
     content = message.get("content") if isinstance(message, dict) else None
     parts = content if isinstance(content, list) else []
     results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
     if not results:
         return None
-    return "refused" if any(str(result.get("content")).startswith(REFUSED) for result in results) else "ended"
+    is_refused = any(str(result.get("content")).startswith(REFUSED) for result in results)
+    calls = _ids(*(result.get("tool_use_id") for result in results))
+    return PermissionTold("refused" if is_refused else "ended", calls, at)
+
+
+def _ids(*said: object) -> tuple[str, ...]:
+    return tuple(one for one in said if isinstance(one, str))
 
 
 def api_key_tail(key: str) -> str:

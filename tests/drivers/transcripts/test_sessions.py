@@ -14,6 +14,7 @@ from anyio import to_thread
 
 from phoenixd.drivers.transcripts import lines, log, sessions, sidechains
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
+from phoenixd.ports.evidence import AnswerGiven
 from tests.core.story import Story, claude
 from tests.hung_disk import hung_mount
 from tests.transcripts.samples import answer, prompt
@@ -60,7 +61,7 @@ READERS: dict[str, Callable[[TranscriptFiles], Awaitable[object]]] = {
     "newest of the log": lambda files: files.log(lambda _, text: text).newest([AGENT], 20, None, 0.0),
     "added to the log": lambda files: files.log(lambda _, text: text).added([AGENT], 0.0, 20),
     "queued": lambda files: files.queued(AGENT, 0),
-    "answer": lambda files: files.answer_counted(AGENT, {}, "marker", allow=False),
+    "answer": lambda files: files.answer_counted(AGENT, AnswerGiven(False, "marker")),
     "witness": lambda files: files.witness(AGENT, 2e9),
 }
 

@@ -14,6 +14,7 @@ from phoenixd.clis import HTTP_EVENTS
 from phoenixd.core.spec import AgentSpec
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.claude import launch as claude
+from phoenixd.harness.shape import PermissionTold
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 USER = b'{"type":"user","message":{"role":"user","content":"go"}}\n'
@@ -295,8 +296,20 @@ def test_promise_11_the_transcript_tells_whose_word_settled_a_permission() -> No
         "is_error": True,
     }
 
-    assert claude.permission_told({"type": "attachment", "attachment": decision}) == "answered"
-    assert claude.permission_told({"type": "attachment", "attachment": {**decision, "hookEvent": "PreToolUse"}}) is None
-    assert claude.permission_told({"type": "user", "message": {"role": "user", "content": [result]}}) == "ended"
-    assert claude.permission_told({"type": "user", "message": {"role": "user", "content": [refusal]}}) == "refused"
-    assert claude.permission_told({"type": "user", "message": {"role": "user", "content": "go on"}}) is None
+    def told(**record: object) -> PermissionTold | None:
+        return claude.permission_told({"timestamp": "2026-11-21T10:00:00.250Z", **record})
+
+    def said(content: object) -> dict[str, object]:
+        return {"role": "user", "content": content}
+
+    at = 1795255200.25
+    assert told(type="attachment", attachment=decision) == PermissionTold("answered", ("t",), at)
+    assert told(type="attachment", attachment={**decision, "hookEvent": "PreToolUse"}) is None
+    assert told(type="user", message=said([result])) == PermissionTold("ended", ("t",), at)
+    assert told(type="user", message=said([result, {**refusal, "tool_use_id": "u"}])) == PermissionTold(
+        "refused", ("t", "u"), at
+    )
+    assert told(type="user", message=said([{**result, "tool_use_id": 5}])) == PermissionTold("ended", (), at)
+    assert told(type="user", message=said("go on")) is None
+    # The copy of a result that 2.1.332 keeps beside its request to the API has no time.
+    assert claude.permission_told({"type": "api-request-blob", "message": said([result])}) is None
