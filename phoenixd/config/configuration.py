@@ -97,7 +97,8 @@ def load_configuration(
     configuration = read_configuration(place, state, environ, terrain)
     errors = [error for error in configuration.errors if not (begins and error.is_unread)]
     if errors:
-        raise ConfigurationError("\n".join(map(str, errors)), "fix it, then look again with: phoenixctl config check")
+        told = "\n".join(map(str, sorted(errors, key=lambda error: (error.file, error.line or 0))))
+        raise ConfigurationError(told, "fix it, then look again with: phoenixctl config check")
     return configuration
 
 

@@ -154,6 +154,8 @@ def _is_inherited(path: KeyPath, stack: Stack) -> bool:
 
 OTHER_NAMES = {"command": "argv", "cmd": "argv"}
 """Keys as other tools call them."""
+MEANT_OFTEN = {"cooldown": "loop.pause"}
+"""Keys of one table that other tools have for what another table sets here."""
 
 
 def _unknown_key(path: KeyPath) -> str:
@@ -162,6 +164,8 @@ def _unknown_key(path: KeyPath) -> str:
     below = {leaf[-1]: ".".join(leaf) for leaf in _leaves(model) if len(leaf) > 1}
     if key in OTHER_NAMES and OTHER_NAMES[key] in names:
         return f"unknown key; did you mean {OTHER_NAMES[key]}?"
+    if key in MEANT_OFTEN and MEANT_OFTEN[key] in map(".".join, _leaves(model)):
+        return f"unknown key; did you mean {MEANT_OFTEN[key]}, or {below[key]}?"
     if key in below:
         return f"unknown key; did you mean {below[key]}?"
     if (close := nearest(key, [*names, *below])) is not None:

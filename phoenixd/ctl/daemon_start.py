@@ -109,7 +109,7 @@ def _no_answer(places: list[bytes], *, ends_agents: bool) -> int:
         both = absence.absence(places, "phoenixctl down --agents").remedy
         return refuse(found.code, found.why, f"{begin}; to end the agents as well: {both}")
     asked = ", ".join(map(os.fsdecode, places))
-    why = f"nothing runs: neither phoenixd nor an agent of its is there, so there is nothing to end\nasked at {asked}"
+    why = f"nothing runs: neither phoenixd nor any of its agents is there, so there is nothing to end\nasked at {asked}"
     return refuse(found.code, why, f"{begin}; to end one that runs elsewhere: {OF_ANOTHER}")
 
 

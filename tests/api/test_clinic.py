@@ -142,7 +142,7 @@ async def test_list_tells_the_interval_once_something_is_known(live: Live, ill: 
     assert (figure["tried"], figure["held"], figure["moot"]) == (8, 0, 1)
     assert figure["low"] == 0.0
     assert figure["high"] == pytest.approx(0.3244, abs=1e-3)
-    assert "0 of 8 (0%-32%)" in (await live.ask("GET", "/v1/clinic", text=True)).text
+    assert " 0  0 of 8 (0%-32%)" in (await live.ask("GET", "/v1/clinic", text=True)).text, "two numbers side by side"
 
 
 async def test_a_limit_stands_in_a_table_of_its_own(live: Live, ill: FakeDaemon) -> None:

@@ -24,6 +24,7 @@ from phoenixd.api.pages.layout import Page
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
 from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.durations import parse_duration
 from phoenixd.core.events.fleet import TerminalSeen
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested, StopRequested
@@ -195,6 +196,29 @@ async def test_an_end_on_purpose_is_told_by_what_happened(live: Live, daemon: Fa
 
     told = (await live.ask("GET", "/v1/since?time=8h", text=True)).text
     assert "2 ended by themselves: 1 by SIGINT, 1 with exit 0\n" in told
+
+
+@pytest.mark.parametrize(
+    ("held", "told"),
+    [
+        ((True,), "answer: phoenixctl answer 1\n"),
+        ((True, False), "answer: phoenixctl answer NUMBER\n"),
+        ((False,), "answer: phoenixctl attach docs\n"),
+        ((False, False), "answer: phoenixctl inbox NUMBER\n"),
+        ((), "\n\neach event: "),
+    ],
+)
+async def test_since_names_the_terminal_where_nothing_that_waits_can_be_answered_from_afar(
+    daemon: FakeDaemon, held: tuple[bool, ...], told: str
+) -> None:
+    now = daemon.now().wall
+    items = tuple(
+        InboxItem(number, "docs", 1, "permission", "May I?", "", now, "answer" if one else "attach")
+        for number, one in enumerate(held, 1)
+    )
+    page = since(Stretch(await digest(daemon), now, items), Page(now))
+
+    assert told in page, page
 
 
 async def test_iterations_of_a_loop_are_no_deaths_and_its_crashes_are(daemon: FakeDaemon) -> None:

@@ -175,6 +175,11 @@ def test_a_bad_environment_value_is_refused_by_name(state: Path) -> None:
             "did you mean stale?",
         ),
         ("[agent.a]\ncommand = 'worker'\n", "phoenixd.toml:2: agent.a.command", "did you mean argv?"),
+        (
+            AGENT + "cooldown = 3\n",
+            "phoenixd.toml:4: agent.a.cooldown",
+            "did you mean loop.pause, or breaker.cooldown?",
+        ),
         ("[agents.a]\n", "phoenixd.toml:1: agents", "did you mean agent?"),
         ("[defaults]\nharnes = 'claude'\n", "phoenixd.toml:2: defaults.harnes", "did you mean harness?"),
         ("[daemon]\nzzzzzz = 1\n", "phoenixd.toml:2: daemon.zzzzzz", "known here: api_group, log_format, log_level"),
@@ -187,6 +192,12 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
 
     assert place_of_it in message
     assert suggestion in message
+
+
+def test_errors_are_told_in_the_order_of_the_lines_that_make_them(place: Path, state: Path) -> None:
+    told = complaint(place, state, "[agent.a]\nargv = 'x'\ncwd = '/'\nkind = 'ever'\ncwdd = 1\n[daemon]\nzzzzzz = 1\n")
+
+    assert [line.split(":")[1] for line in told.splitlines() if "phoenixd.toml:" in line] == ["2", "4", "5", "7"]
 
 
 @pytest.mark.parametrize(
@@ -207,6 +218,7 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
         (AGENT + "[agent.a.breaker]\nwarn = 9\n", "warn must be less than stop"),
         (AGENT + "[agent.a.restart]\nbackoff_initial = '10m'\n", "backoff_initial must not exceed backoff_max"),
         (AGENT + "[agent.a.liveness]\ncheck_interval = '1h'\n", "check_interval must lie above 0"),
+        (AGENT + "[agent.a.liveness]\nstale = '20s'\n", "not exceed stale; it is 60 s, stale 20 s"),
         (AGENT + "[agent.a.liveness]\nstale = '3h'\n", "subagent_max must not be less than stale"),
         (AGENT + "[agent.a.liveness]\nstale = 'soon'\n", '"soon" is no duration'),
         (AGENT + "[agent.a.liveness]\nstale = -1\n", "between 0 and ten years"),

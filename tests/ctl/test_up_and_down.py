@@ -135,7 +135,7 @@ async def test_down_where_nothing_runs_says_so_and_what_starts_phoenixd(place: P
     await eventually(lambda: _nobody_is_left(place), 20, "the shims leave")
     late = await place.ctl(*words)
     assert late.code == 7
-    assert "nothing runs: neither phoenixd nor an agent of its is there" in late.err
+    assert "nothing runs: neither phoenixd nor any of its agents is there" in late.err
     assert "do: to start phoenixd: phoenixctl up; to end one that runs elsewhere: phoenixctl --socket" in late.err
 
 

@@ -222,7 +222,7 @@ def test_p40_p85_status_tells_how_old_the_brief_is_and_when_it_is_read_next(stag
     now = datetime.now(UTC)
     assert now < datetime.fromisoformat(told["next_at"]) <= now + timedelta(days=1, minutes=1)
     shown = " ".join(stage.ctl("status", "a").stdout.split())
-    assert re.search(r" brief written \S+ ago; its next run is due in \d+[hms]", shown), shown
+    assert re.search(r" brief written \S+ ago; to be written again in \d+[hms]", shown), shown
 
 
 def test_f_st_5_an_operators_edit_of_a_living_agents_state_is_merged_by_id(stage: Stage) -> None:

@@ -132,7 +132,7 @@ def test_the_restarts_of_an_agent_say_that_ordered_ones_are_among_them() -> None
     (row,) = projection.project(daemon.state, daemon.now())
 
     shown = page.agent(row, Page(daemon.now().wall, 80, UTC))
-    assert f"  restarts  {row.restarts}, those that were ordered among them" in shown, shown
+    assert f"  restarts  {row.restarts}, ordered ones included" in shown, shown
     assert row.restarts
 
 

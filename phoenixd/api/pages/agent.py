@@ -67,7 +67,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "
         "muted": _muted(row, here),
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
-        "restarts": f"{row.restarts}, those that were ordered among them" if row.restarts else "0",
+        "restarts": f"{row.restarts}, ordered ones included" if row.restarts else "0",
         "link": f"lost for {ago(here.now - row.deaf.since_wall)}: {row.deaf.why}" if row.deaf is not None else "",
         "refused": refused(row),
         "alerts": here.reaching(
@@ -146,7 +146,7 @@ def _brief(face: BriefFace, here: Page) -> str:
     if face.next is None:
         return f"written {ago(face.age)} ago{by}"
     due = f"in {ago(face.next - here.now)}" if face.next > here.now else "now"
-    return f"written {ago(face.age)} ago{by}; its next run is due {due}"
+    return f"written {ago(face.age)} ago{by}; to be written again {due}"
 
 
 def summary(row: Row) -> str:

@@ -190,8 +190,8 @@ def _prescribed(one: clinic.Prescription) -> str:
 def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:
     """A treatment a line; below its words stand its numbers where the page is too narrow for both, for none is cut."""
     lead = f"{pad(title, CAUSE_COLUMNS)} {pad('treatment', TREATMENT_COLUMNS)} {pad('harness', HARNESS_COLUMNS)}"
-    rows = [(_of_whom(one), f"{one.healed:>6}", f"{_held(one):<18}", _median(one)) for one in found]
-    lines = [f"{lead} healed treatment held     median", *(" ".join(row) for row in rows)]
+    rows = [(_of_whom(one), f"{one.healed:>6} ", f"{_held(one):<18}", _median(one)) for one in found]
+    lines = [f"{lead} healed  treatment held     median", *(" ".join(row) for row in rows)]
     if max(map(columns, lines)) <= here.width:
         return lines
     lines = [clip(lead.rstrip(), here.width)]

@@ -11,6 +11,7 @@ from phoenixd.api.history import Digest, Stretch, Unwatched
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.agent_lines import reason
 from phoenixd.api.pages.context import context
+from phoenixd.api.pages.inbox import advice
 from phoenixd.api.pages.layout import (
     SET_IN,
     WHOLE,
@@ -35,6 +36,7 @@ from phoenixd.core.moment import between
 from phoenixd.core.projection import Row
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
+from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.treatment.case import Case
 from phoenixd.documents.incident import call_sentence
 from phoenixd.ports.journal import StoredEntry
@@ -110,11 +112,18 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += [f"{'':<17}{line}" for line in wrap(told, here.width - 17)]
     if len(lines) == heading:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
-    questions = [item.id for item in stretch.waiting if item.kind in ASKS]
-    number = questions[0] if len(questions) == 1 else "NUMBER"
-    answers = [f"answer: phoenixctl answer {number}"] if questions else []
+    answers = _answers([item for item in stretch.waiting if item.kind in ASKS])
     each = f"each event: phoenixctl events --since {here.exact(digest.since)}"
     return page([*lines, "", *map(here.ending, (*answers, each))])
+
+
+def _answers(asked: Sequence[InboxItem]) -> list[str]:
+    """How what waits is answered: from afar where that does anything, else at the terminal."""
+    if not asked:
+        return []
+    if not any(map(is_reachable, asked)):
+        return [f"answer: {advice(asked[0]) if len(asked) == 1 else 'phoenixctl inbox NUMBER'}"]
+    return [f"answer: phoenixctl answer {asked[0].id if len(asked) == 1 else 'NUMBER'}"]
 
 
 def _waiting(stretch: Stretch, here: Page) -> list[str]:

@@ -65,7 +65,8 @@ class LivenessTable(Table):
     @model_validator(mode="after")
     def _ordered(self) -> LivenessTable:
         if not 0 < self.check_interval <= self.stale:
-            raise refuse("check_interval must lie above 0 and not exceed stale")
+            are = f"it is {self.check_interval:g} s, stale {self.stale:g} s"
+            raise refuse(f"check_interval must lie above 0 and not exceed stale; {are}")
         if self.stale > self.subagent_max:
             raise refuse("subagent_max must not be less than stale")
         if self.stale > self.busy_max:
