@@ -189,6 +189,19 @@ def test_a_declaration_that_waited_for_a_handoff_gives_the_seat_the_project_that
     assert (story.agent.spec.project, story.seat.project) == ("shop", "shop")
 
 
+@pytest.mark.parametrize("step", STEPS_BEFORE_FENCE)
+def test_a_project_that_a_seat_is_to_lead_after_its_handoff_is_given_to_no_other_seat_meanwhile(step: str) -> None:
+    story = at(step)
+    assert story.tell(AgentDeclared(orchestrator("o", project="api"))) is None
+
+    refusal = story.tell(AgentDeclared(orchestrator("x", project="api")))
+
+    assert refusal is not None
+    assert refusal.message.startswith("o is to lead the project api in /srv/shop after its handoff, ")
+    called_off(story)
+    assert {name: seat.project for name, seat in story.fleet.seats.items()} == {"o": "api"}
+
+
 def test_a_declaration_that_waited_for_a_handoff_ends_the_wait_for_an_outage_that_is_none_of_its_own_then() -> None:
     team = orchestrator("o", account="team")
     story = HandoffStory(team).awaiting()
