@@ -234,6 +234,20 @@ def test_what_is_declared_as_another_kind_gives_its_seat_up_when_its_handoff_is_
     assert not story.fleet.seats
 
 
+def test_the_project_of_what_is_no_orchestrator_any_more_can_be_led_by_another_while_a_text_waits_for_it() -> None:
+    story = at("await_ack")
+    story.tell(SendRequested("o", "m1", "mind the tests"))
+    story.tell(AgentDeclared(resident()))
+    called_off(story)
+    story.stop()
+    story.exits("o", None, 15)
+    assert story.handoff.letters, "the text waits until it runs again"
+
+    assert story.tell(AgentDeclared(orchestrator("x", project="o"))) is None
+
+    assert story.fleet.seats["x"].project == "o"
+
+
 def test_what_is_declared_as_another_kind_while_it_is_denied_its_tools_gets_them_back() -> None:
     story = armable()
     story.begins()

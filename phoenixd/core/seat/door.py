@@ -85,6 +85,9 @@ def _rival(fleet: Fleet, spec: AgentSpec) -> str | None:
         holder = fleet.agents.get(seat.holder)
         if name == spec.name or holder is None or holder.removing:
             continue
+        if holder.spec.kind is not Kind.ORCHESTRATOR and finding.is_plain(fleet, seat):
+            # It gives its seat up once the texts that were sent to it arrived, and leads nothing meanwhile.
+            continue
         if same_project(holder.spec, spec) or _is_to_come(fleet, name, spec):
             return name
     return None
