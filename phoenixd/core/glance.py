@@ -94,7 +94,7 @@ def _of(fleet: Fleet, agent: Agent, now: Moment) -> Glance:
         condition.seen_pid(agent),
         agent.since_wall,
         agent.parking.until_wall if agent.parking is not None else None,
-        muted.until_wall if muted is not None else None,
+        muting.ends_at(muted, now) if muted is not None else None,
     )
 
 

@@ -160,7 +160,7 @@ def row_of(
     """
     of_agent = open_cases(fleet) if told is None else told
     muted = muting.standing(fleet.mutes, agent.spec, now)
-    muted_until = muted.until_wall if muted is not None else None
+    muted_until = muting.ends_at(muted, now) if muted is not None else None
     one = row(agent, now, sight, _project(fleet, agent), of_agent.get(agent.name), muted_until)
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if seat is None:

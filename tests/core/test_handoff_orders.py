@@ -189,6 +189,19 @@ def test_a_declaration_that_waited_for_a_handoff_gives_the_seat_the_project_that
     assert (story.agent.spec.project, story.seat.project) == ("shop", "shop")
 
 
+@pytest.mark.parametrize("step", STEPS_BEFORE_FENCE)
+def test_a_project_that_a_seat_is_to_lead_after_its_handoff_is_given_to_no_other_seat_meanwhile(step: str) -> None:
+    story = at(step)
+    assert story.tell(AgentDeclared(orchestrator("o", project="api"))) is None
+
+    refusal = story.tell(AgentDeclared(orchestrator("x", project="api")))
+
+    assert refusal is not None
+    assert refusal.message.startswith("o is to lead the project api in /srv/shop after its handoff, ")
+    called_off(story)
+    assert {name: seat.project for name, seat in story.fleet.seats.items()} == {"o": "api"}
+
+
 def test_a_declaration_that_waited_for_a_handoff_ends_the_wait_for_an_outage_that_is_none_of_its_own_then() -> None:
     team = orchestrator("o", account="team")
     story = HandoffStory(team).awaiting()
@@ -219,6 +232,20 @@ def test_what_is_declared_as_another_kind_gives_its_seat_up_when_its_handoff_is_
     assert [one.agent for one in story.of(Deliver) if one.message_id == "m1"] == ["o"]
     assert (story.fleet.agents["o"].spec.kind, story.fleet.agents["o"].spec.seat) == (Kind.RESIDENT, "")
     assert not story.fleet.seats
+
+
+def test_the_project_of_what_is_no_orchestrator_any_more_can_be_led_by_another_while_a_text_waits_for_it() -> None:
+    story = at("await_ack")
+    story.tell(SendRequested("o", "m1", "mind the tests"))
+    story.tell(AgentDeclared(resident()))
+    called_off(story)
+    story.stop()
+    story.exits("o", None, 15)
+    assert story.handoff.letters, "the text waits until it runs again"
+
+    assert story.tell(AgentDeclared(orchestrator("x", project="o"))) is None
+
+    assert story.fleet.seats["x"].project == "o"
 
 
 def test_what_is_declared_as_another_kind_while_it_is_denied_its_tools_gets_them_back() -> None:

@@ -108,6 +108,32 @@ def test_f_hb_4_a_clock_that_is_set_back_makes_no_mute_longer(undone: bool) -> N
     assert len(told(story)) == 1
 
 
+def test_f_hb_4_a_mute_of_before_the_clock_was_set_back_is_no_longer_where_one_of_after_it_is_undone() -> None:
+    story = Story(spec())
+    mute(story)
+    story.wall -= 300 * 24 * 3600.0
+    mute(story, 2 * MINUTE, act="2")
+    assert story.tell(UndoRequested("a", "2")) is None
+    trouble(story)
+    assert told(story) == []
+
+    story.wait(1.1 * MINUTE)
+
+    assert story.fleet.mutes == {}
+    assert len(told(story)) == 1
+
+
+def test_f_hb_4_status_says_until_when_an_agent_is_muted_also_where_the_clock_was_set_back() -> None:
+    story = Story(spec())
+    mute(story)
+    story.wall -= 300 * 24 * 3600.0
+
+    (row,) = projection.project(story.fleet, story.now)
+
+    assert row.muted_until is not None
+    assert story.wall + MINUTE <= row.muted_until <= story.wall + 1.1 * MINUTE
+
+
 def test_a_question_that_a_mute_held_back_is_told_with_its_number_when_it_is_unmuted() -> None:
     story = Story(claude()).runs()
     mute(story)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -289,3 +290,38 @@ def test_f_hb_4_a_clock_that_is_set_back_puts_off_no_end_of_a_wait(
 
     went_on = {order.agent for order in (*story.of(Deliver), *story.of(Spawn))}
     assert "a" in went_on or story.named("a").parking is None, story.named("a").parking
+
+
+def test_a_wait_that_an_older_journal_knows_is_not_cut_short_by_a_nearer_one() -> None:
+    story = Account(claude("a")).all_work()
+    story.meets_limit("a")
+    agent = story.named("a")
+    assert agent.parking is not None
+    until = agent.parking.until_wall
+    older = replace(agent, limits=replace(agent.limits, parking=replace(agent.parking, over_by=None)))
+    story.fleet = replace(story.fleet, agents={**story.fleet.agents, "a": older})
+    story.say("a", "stop-failure", error="server_error")
+    held = story.named("a").parking
+    assert held is not None
+    assert held.until_wall == until
+
+    story.wait(10 * 60.0)
+
+    assert story.named("a").parking == held
+
+
+def test_f_hb_4_a_clock_that_is_set_back_while_others_go_on_first_makes_nobody_wait_again() -> None:
+    names = "abcdefghijkl"
+    story = Account(*(claude(name, account="team") for name in names)).all_work()
+    for name in names:
+        story.meets_limit(name, None)
+    first = story.named("a").parking
+    assert first is not None
+    story.wait(first.until_wall - story.wall + 20.0)
+    before = {order.agent for order in story.of(LookAtScreen)}
+    assert 0 < len(before) < len(names)
+    story.wall -= 5 * HOUR
+
+    story.wait(HOUR / 6)
+
+    assert {order.agent for order in story.of(LookAtScreen)} == set(names)

@@ -19,7 +19,7 @@ from phoenixd.core.alerts import next_command
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox
 from phoenixd.core.meter.reading import WORDING
-from phoenixd.core.mutes.state import standing
+from phoenixd.core.mutes.state import ends_at, standing
 from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import shown, written_by
 from phoenixd.core.selection import Selector, Subject
@@ -83,7 +83,7 @@ def muted_until(ask: Ask) -> dict[str, float]:
     """Of each agent that is muted, by the name that people know it by, until when (wall)."""
     fleet, now = ask.service.fleet(), ask.service.now()
     found = ((shown(fleet, one), standing(fleet.mutes, one.spec, now)) for one in fleet.agents.values())
-    return {name: mute.until_wall for name, mute in found if mute is not None}
+    return {name: ends_at(mute, now) for name, mute in found if mute is not None}
 
 
 def chosen(ask: Ask) -> frozenset[str] | None:

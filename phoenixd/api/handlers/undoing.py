@@ -18,7 +18,7 @@ from phoenixd.core import selection
 from phoenixd.core.decision import Refusal
 from phoenixd.core.facts import Ordered
 from phoenixd.core.mutes.orders import MUTES
-from phoenixd.core.mutes.state import standing
+from phoenixd.core.mutes.state import ends_at, standing
 from phoenixd.core.nearest import nearest
 from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import is_gone, meant, was_removed
@@ -151,7 +151,7 @@ async def _back(ask: Ask, one: Undoable) -> Result:
         now = ask.service.now()
         mute = standing(fleet.mutes, agent.spec, now) if agent is not None else None
         until = (
-            f"muted again until {Page(now.wall, zone=ask.zone).start(mute.until_wall)}"
+            f"muted again until {Page(now.wall, zone=ask.zone).start(ends_at(mute, now))}"
             if mute is not None
             else "not muted any more"
         )

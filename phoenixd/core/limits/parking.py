@@ -25,6 +25,8 @@ from phoenixd.core.spec import AgentSpec
 
 ANSWER_TIME = 60.0
 """Seconds in which it is known whether the agent was told to go on; the messenger gives up long before."""
+TURN_TIME = 60.0
+"""Seconds after which it is asked again whether the wall clock was set back, where others of its account go first."""
 TROUBLE = 5
 """An overload, or a word to go on that does not arrive: the so-manieth in a row is told to people, once. Where a person
 is asked something just then, a later one is."""
@@ -85,9 +87,10 @@ def waited_out(limits: Limits, now: Moment) -> Heard[Limits]:
     """Supervised time says that the wait is over: a wall clock that was set back puts its end off no more."""
     parking = limits.parking
     assert parking is not None
+    again = now.at + TURN_TIME
     if parking.until_wall <= now.wall:
-        return Heard(replace(limits, parking=replace(parking, over_by=None)))
-    over = replace(parking, until_wall=now.wall, over_by=None)
+        return Heard(replace(limits, parking=replace(parking, over_by=again)))
+    over = replace(parking, until_wall=now.wall, over_by=again)
     reason = "the wall clock was set back, and by supervised time its wait is over"
     return Heard(replace(limits, parking=over), reason=reason)
 
@@ -170,9 +173,9 @@ def _park(limits: Limits, kind: ParkingKind, reset_wall: float | None, seen: Vie
     before = limits.parking
     until = wait.until_wall if before is None else max(before.until_wall, wait.until_wall)
     since = now.at if before is None else before.since
-    over = over_by(wait.until_wall, now)
-    if before is not None and before.over_by is not None:
-        over = max(over, before.over_by)
+    # An older journal says of the wait before by the wall clock alone when it is over.
+    known = before.over_by if before is not None else None
+    over = over_by(until, now) if known is None else max(over_by(wait.until_wall, now), known)
     held = Parking(kind, until, since, wait.why, owes=True, over_by=over)
     parked = Limits(held, limits.setbacks + 1)
     readings = (*wait.readings, ("until", round(until, 1)), ("account", waits.account_of(seen.spec)))

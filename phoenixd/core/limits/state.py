@@ -17,6 +17,16 @@ def over_by(until_wall: float, now: Moment) -> Instant:
     return now.at + ahead + max(SLIPPED, SLEWED * ahead)
 
 
+def comes_at(until_wall: float, over: Instant | None, now: Moment) -> float:
+    """When such a wait ends by the wall clock as it is set now. over: what `over_by` gave; None: the wall clock tells.
+
+    To the second where that clock was set back: the two clocks are never read together.
+    """
+    if over is None or over - now.at >= until_wall - now.wall:
+        return until_wall
+    return float(round(now.wall + max(0.0, over - now.at)))
+
+
 class ParkingKind(StrEnum):
     """What the agent waits out."""
 

@@ -18,7 +18,7 @@ from phoenixd.core.events.orders import MuteRequested, UndoRequested, UnmuteRequ
 from phoenixd.core.fleet import Fleet, Step, answer, put
 from phoenixd.core.limits.state import over_by
 from phoenixd.core.moment import Moment, in_words
-from phoenixd.core.mutes.state import Mute, begun, is_over, key_of, standing, without
+from phoenixd.core.mutes.state import Mute, begun, ends_at, is_over, key_of, standing, without
 from phoenixd.core.seat import finding
 from phoenixd.core.undo.age import lasting
 from phoenixd.core.undo.state import NOUNS, Undoable, UndoVerb
@@ -142,7 +142,7 @@ def _noted(before: Fleet, found: Step, agent: Agent, verb: UndoVerb, act: str, b
     if not act:
         return found
     known = standing(before.mutes, agent.spec, now)
-    until = known.until_wall if known is not None else 0.0
+    until = ends_at(known, now) if known is not None else 0.0
     name = finding.shown(before, agent)
     one = Undoable(act, verb, name, now.wall, by, muted_until=until, at=now.at)
     return replace(found, fleet=replace(found.fleet, undoable=lasting((*found.fleet.undoable, one), now)))

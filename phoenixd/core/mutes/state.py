@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from phoenixd.core.limits.marks import instant_of
-from phoenixd.core.limits.state import over_by
+from phoenixd.core.limits.state import comes_at, over_by
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import AgentSpec
 
@@ -53,6 +53,11 @@ def standing(mutes: Mutes, spec: AgentSpec, now: Moment) -> Mute | None:
 def is_over(mute: Mute, now: Moment) -> bool:
     """Whether its time has come, by the wall clock, or by supervised time where that clock was set back."""
     return mute.until_wall <= now.wall + ROUNDING or (mute.over_by is not None and mute.over_by <= now.at)
+
+
+def ends_at(mute: Mute, now: Moment) -> float:
+    """When it ends by the wall clock, which may have been set back since it began."""
+    return comes_at(mute.until_wall, mute.over_by, now)
 
 
 def next_due(mutes: Mutes, now: Moment) -> Instant | None:

@@ -58,7 +58,8 @@ def _declared(before: Fleet, event: AgentDeclared, now: Moment) -> Event | Step:
         return event if known is not None else _refused(before, None, refusal_of_length(spec.name), now)
     other = _rival(before, spec)
     if other is not None:
-        message = f"{other} leads the project {project_of(spec)} in {spec.cwd} already, and a project has one seat"
+        leads, when = ("is to lead", "after its handoff") if _is_to_come(before, other, spec) else ("leads", "already")
+        message = f"{other} {leads} the project {project_of(spec)} in {spec.cwd} {when}, and a project has one seat"
         remedy = f"give {spec.name} a project of its own, or stop the other: phoenixctl remove {other}"
         refusal = Refusal("conflict", message, remedy)
         known = before.agents.get(seat.holder) if seat is not None else known
@@ -82,9 +83,20 @@ def _waits(fleet: Fleet, seat: Seat, holder: Agent) -> bool:
 def _rival(fleet: Fleet, spec: AgentSpec) -> str | None:
     for name, seat in fleet.seats.items():
         holder = fleet.agents.get(seat.holder)
-        if name != spec.name and holder is not None and not holder.removing and same_project(holder.spec, spec):
+        if name == spec.name or holder is None or holder.removing:
+            continue
+        if holder.spec.kind is not Kind.ORCHESTRATOR and finding.is_plain(fleet, seat):
+            # It gives its seat up once the texts that were sent to it arrived, and leads nothing meanwhile.
+            continue
+        if same_project(holder.spec, spec) or _is_to_come(fleet, name, spec):
             return name
     return None
+
+
+def _is_to_come(fleet: Fleet, name: str, spec: AgentSpec) -> bool:
+    """Whether a seat is to lead this project once its handoff is over, by a declaration that waits for that."""
+    waiting = fleet.seats[name].declared
+    return waiting is not None and waiting.kind is Kind.ORCHESTRATOR and same_project(waiting, spec)
 
 
 def _asker(fleet: Fleet, seat: Seat, event: AnswerRequested) -> Agent | None:

@@ -20,6 +20,8 @@ OUTPUT_LIMIT = 32 << 20
 ERROR_LIMIT = 4096
 GIVEN_LIMIT = 60_000
 """Bytes that a command may be given: less than a pipe holds."""
+FATAL = "fatal: "
+"""At the front of the line in which git says why it failed."""
 REAPED_WITHIN = 1.0
 """Seconds for which one that was killed is waited for; a later process's start reaps it else."""
 MEMORY_LIMIT = 1 << 30
@@ -189,13 +191,15 @@ def _search_path() -> str:
 
 
 def _failure(command: str, code: int, complaint: str) -> PlumbingFailed:
-    if "not a git repository" in complaint:
+    # At the front of its line alone: further on may stand the name of a directory, which an agent chose.
+    fatal = next((line for line in complaint.splitlines() if line.startswith(FATAL)), "").removeprefix(FATAL)
+    if fatal.startswith("not a git repository"):
         return PlumbingFailed("there is no git repository", no_repository=True)
-    if "dubious ownership" in complaint:
+    if fatal.startswith("detected dubious ownership"):
         return PlumbingFailed(
             "the repository belongs to another user, so git is not asked about it; run the daemon as its owner"
         )
-    if "must be run in a work tree" in complaint:
+    if fatal.startswith("this operation must be run in a work tree"):
         return PlumbingFailed("this is no worktree, but a repository's own directory", bare=True)
     first = next(iter(complaint.strip().splitlines()), f"exit {code}")
     return PlumbingFailed(f"git {command} failed: {first[:200]}")

@@ -15,6 +15,7 @@ import anyio.to_thread
 import pytest
 
 from phoenixd.drivers.git import plumbing as git_plumbing
+from phoenixd.drivers.git.plumbing import Plumbing, PlumbingFailed
 from phoenixd.drivers.git.summary import GitSummaries, summarise
 from tests.drivers.git.repositories import Armed, arm, git, make_repository
 from tests.hung_disk import hung_mount
@@ -171,6 +172,17 @@ async def test_no_repository_is_none_and_no_directory_a_problem(tmp_path: Path) 
     missing = await git.of(str(tmp_path / "none"))
     assert missing is not None
     assert "no directory" in (missing.problem or "")
+
+
+@pytest.mark.parametrize("name", ["not a git repository", "dubious ownership", "must be run in a work tree"])
+def test_what_git_says_of_a_place_is_not_read_out_of_the_name_that_an_agent_gave_it(tmp_path: Path, name: str) -> None:
+    plumbing = Plumbing(str(tmp_path / name / "none"), time.monotonic() + 10)
+
+    with pytest.raises(PlumbingFailed, match="cannot change to") as failed:
+        plumbing.output("rev-parse", "--show-toplevel")
+
+    assert not failed.value.no_repository
+    assert not failed.value.bare
 
 
 def test_git_variables_of_the_daemon_itself_do_not_lead_elsewhere(
