@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from phoenixd.core.agent import Agent
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import Used
+
+T = TypeVar("T")
 
 
 class Evidence(Protocol):
@@ -26,7 +28,13 @@ class Changes(Protocol):
     """What changes in directories, told when it happens."""
 
     def watch(self, directory: Path) -> bool:
-        """Watch it from now on, also where it is watched already; False where it is there and cannot be watched."""
+        """Watch it from now on, also where it is watched already; False where it is there and cannot be watched.
+
+        Blocking, for as long as its disk does not answer."""
+        ...
+
+    def forget(self, directory: Path) -> None:
+        """Watch it no more; one that is not watched is no failure."""
         ...
 
     async def next(self) -> frozenset[Path]:
@@ -37,10 +45,10 @@ class Changes(Protocol):
 
 
 class Reads(Protocol):
-    """Which files their programs read, told when it happens."""
+    """Which terminals their programs read, told when it happens."""
 
     def watch(self, path: str) -> bool:
-        """Tell of reads of this file from now on; whether that can be done."""
+        """Tell of reads of this terminal from now on; whether that can be done."""
         ...
 
     def forget(self, path: str) -> None: ...
@@ -52,8 +60,26 @@ class Reads(Protocol):
     def close(self) -> None: ...
 
 
-class Writes(Reads, Protocol):
+class Aside(Protocol):
+    """Runs what a disk may hold up where nothing else waits for it."""
+
+    async def __call__(self, read: Callable[[], T]) -> T: ...
+
+
+class Writes(Protocol):
     """Which files were written to, told when it happens."""
+
+    async def watch_aside(self, path: str, aside: Aside) -> bool:
+        """Tell of writes to this file from now on; whether that can be done."""
+        ...
+
+    def forget(self, path: str) -> None: ...
+
+    async def next(self) -> frozenset[str]:
+        """Wait until some were written to."""
+        ...
+
+    def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

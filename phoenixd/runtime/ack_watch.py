@@ -65,6 +65,9 @@ class AckWatch:
 
     def hear(self, agents: Iterable[Agent]) -> None:
         """These have changed; never waits. A file system that tells of no change is looked at then."""
+        for seat in tuple(self._watched):
+            if self._awaited(seat) is None:
+                self._forget(seat)
         for agent in agents:
             if agent.spec.seat and self._awaited(agent.spec.seat) is not None:
                 self._written.note(agent.spec.seat)
@@ -83,14 +86,20 @@ class AckWatch:
         """Read the file of the successor that this seat waits for, and have its directory watched from now on."""
         awaited = self._awaited(name)
         if awaited is None:
-            self._watched.pop(name, None)
+            self._forget(name)
             return
         handoff, workspace = awaited
         places = layout.session_paths(handoff.session)
         directory = Path(workspace) / places.root
+        if self._watched.get(name) != directory:
+            self._forget(name)
         self._watched[name] = directory
         # Before the look, so that no file falls between the two.
-        if not await self._looks.aside(partial(self._changes.watch, directory)):
+        is_watched = await self._looks.aside(partial(self._changes.watch, directory))
+        if self._watched.get(name) != directory:
+            self._take_back(directory)
+            return
+        if not is_watched:
             self._written.note(name)
         found = await self._looks.aside(partial(self._read, workspace, places.ack))
         if found is None or self._awaited(name) != awaited:
@@ -102,6 +111,15 @@ class AckWatch:
             self._written.note(name)
             return
         self._tell(event)
+
+    def _forget(self, seat: str) -> None:
+        if (directory := self._watched.pop(seat, None)) is not None:
+            self._take_back(directory)
+
+    def _take_back(self, directory: Path) -> None:
+        """Watch it no more, unless another seat waits for a file there."""
+        if directory not in self._watched.values():
+            self._changes.forget(directory)
 
     def _read(self, workspace: str, path: str) -> tuple[bytes | None, int] | None:
         """Content and date; no content where it is no plain file, None where there is none or the host is at fault."""

@@ -92,25 +92,35 @@ class TurnWatch:
         agent, known = self._find(name), self._working.get(name)
         if agent is None or known is None or not _works(agent):
             return
-        if name not in self._watched and not await self._is_watched(agent):
+        if name not in self._watched and not await self._is_watched(agent, known):
             if self._clock.at() - known[1] < LATE and self._working.get(name) == known:
                 self._written.note(name)
             return
         # What was written before it was watched counts as well.
         await self._refused.look(agent)
 
-    async def _is_watched(self, agent: Agent) -> bool:
-        """Watch its transcript; False where there is none yet."""
+    async def _is_watched(self, agent: Agent, turn: tuple[int, Instant]) -> bool:
+        """Watch its transcript; False where there is none yet, and where that turn is over meanwhile."""
         path = await self._files.file(agent)
-        if path is None:
+        if path is None or self._working.get(agent.name) != turn:
             return False
-        if agent.name in self._working and self._writes.watch(path):
+        # The disk may have stopped answering since.
+        is_watched = await self._writes.watch_aside(path, self._looks.aside)
+        if self._working.get(agent.name) != turn:
+            self._take_back(path)
+            return False
+        if is_watched:
             self._watched[agent.name] = path
         return True
 
     def _forget(self, name: str) -> None:
         self._working.pop(name, None)
-        if (path := self._watched.pop(name, None)) is not None and path not in self._watched.values():
+        if (path := self._watched.pop(name, None)) is not None:
+            self._take_back(path)
+
+    def _take_back(self, path: str) -> None:
+        """Watch it no more, unless another agent's turn needs it."""
+        if path not in self._watched.values():
             self._writes.forget(path)
 
     async def _listen(self) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from anyio import from_thread
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.handoffs import AckFileSeen
@@ -31,11 +32,12 @@ class Scene:
     """A seat that waits for the ack of a successor in a workspace, and what is told of it."""
 
     def __init__(self, workspace: Path) -> None:
+        self.changes = Kept(layout.ACK)
         self.story: HandoffStory = at("await_ack")
         self.workspace, self.told = workspace, list[AckFileSeen]()
         self.place = workspace / layout.SESSIONS / SESSION
         self.place.mkdir(parents=True)
-        self.awaits = True
+        self.awaits, self.session = True, SESSION
 
     @property
     def file(self) -> Path:
@@ -45,7 +47,7 @@ class Scene:
         seat = self.story.fleet.seats.get(name)
         if seat is None or seat.handoff is None or not self.awaits:
             return None
-        return replace(seat, handoff=replace(seat.handoff, session=SESSION))
+        return replace(seat, handoff=replace(seat.handoff, session=self.session))
 
     def watch(self) -> AckWatch:
         def find(name: str) -> Agent | None:
@@ -55,8 +57,7 @@ class Scene:
         def agents() -> tuple[Agent, ...]:
             return tuple(self.story.fleet.agents.values())
 
-        changes = DirectoryChanges(layout.ACK)
-        return AckWatch(find, self.seat_of, self.told.append, SupervisedClock(), changes, ProjectFiles(), agents)
+        return AckWatch(find, self.seat_of, self.told.append, SupervisedClock(), self.changes, ProjectFiles(), agents)
 
     def written(self, content: bytes, *, old: bool = True) -> None:
         beside = self.place / "beside"
@@ -64,6 +65,14 @@ class Scene:
         if old:
             os.utime(beside, (1, 1))
         beside.rename(self.file)
+
+
+class Kept(DirectoryChanges):
+    """Says which directories it watches."""
+
+    @property
+    def directories(self) -> set[Path]:
+        return set(self._watched.values())
 
 
 @asynccontextmanager
@@ -167,3 +176,40 @@ async def test_nothing_is_looked_at_where_nothing_is_waited_for(scene: Scene) ->
     scene.awaits = False
     await scene.watch().look("o")
     assert scene.told == []
+
+
+async def test_a_directory_is_watched_only_while_its_acknowledgement_is_waited_for(scene: Scene) -> None:
+    watch = scene.watch()
+    await watch.look("o")
+    assert scene.changes.directories == {scene.place}
+    scene.awaits = False
+    watch.hear(())
+    assert scene.changes.directories == set()
+    scene.changes.close()
+
+
+async def test_a_handoff_that_ended_before_its_directory_was_watched_leaves_no_watch(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk may hold the watch up for as long as it likes."""
+    watch, add = scene.watch(), scene.changes.watch
+
+    def late(directory: Path) -> bool:
+        scene.awaits = False
+        from_thread.run_sync(watch.hear, ())
+        return add(directory)
+
+    monkeypatch.setattr(scene.changes, "watch", late)
+    await watch.look("o")
+    assert scene.changes.directories == set()
+    scene.changes.close()
+
+
+async def test_the_directory_of_an_earlier_handoff_is_watched_no_more(scene: Scene) -> None:
+    watch = scene.watch()
+    await watch.look("o")
+    scene.session = "orchestrator-02"
+    (scene.place.parent / scene.session).mkdir()
+    await watch.look("o")
+    assert scene.changes.directories == {scene.place.parent / scene.session}
+    scene.changes.close()

@@ -3,6 +3,7 @@ files and the kernel's word."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,8 +13,10 @@ import anyio
 from phoenixd.core.agent import Agent
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.files.reads import FileWrites
+from phoenixd.ports.evidence import Aside
 from phoenixd.runtime.turn_watch import TurnWatch
 from tests.core.story import Story, claude
+from tests.hung_disk import hung_mount
 from tests.waiting import eventually
 
 
@@ -129,3 +132,70 @@ async def test_an_agent_that_is_removed_is_watched_no_more(tmp_path: Path) -> No
         await seen.until_looked_at("b", writing=True)
 
         assert set(watch._watched) == set(watch._working) == {"b"}
+
+
+class OneHangs(Seen):
+    """The transcript of `dead` lies on a disk that hangs."""
+
+    def __init__(self, place: Path, dead: Path, *stories: Story) -> None:
+        super().__init__(place, *stories)
+        self.dead = dead
+
+    async def file(self, agent: Agent) -> str | None:
+        found = await super().file(agent)
+        return str(self.dead / "dead.jsonl") if agent.name == "dead" else found
+
+
+def test_a_transcript_on_a_disk_that_hangs_is_in_nobodys_way(tmp_path: Path) -> None:
+    """The kernel was asked to watch it on the daemon's own loop: all of the daemon stood still with that disk."""
+    looked_at = threading.Event()
+
+    async def story(dead: Path) -> None:
+        seen = OneHangs(tmp_path, dead, works("dead"))
+        async with watching(seen) as watch:
+            await eventually(lambda: seen.asked, what="the one that hangs is looked for")
+            seen.agents["well"] = works("well")
+            seen.write("well")
+            watch.hear([seen.agents["well"].agent])
+            await seen.until_looked_at("well")
+            await seen.until_looked_at("well", writing=True)
+        looked_at.set()
+
+    with hung_mount(tmp_path / "hung") as dead:
+        # A loop of its own: one that stands still must not hold up the end of this test.
+        threading.Thread(target=anyio.run, args=(story, dead), daemon=True).start()
+        assert looked_at.wait(60)
+
+
+async def test_a_turn_that_ended_before_its_transcript_was_watched_leaves_no_watch(tmp_path: Path) -> None:
+    a = works("a")
+    seen, writes = Seen(tmp_path, a), Late()
+    seen.write("a")
+    watch = TurnWatch(seen.find, seen, writes, seen, SupervisedClock(), lambda: [a.agent])
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        with anyio.fail_after(60):
+            await writes.begun.wait()
+            a.hook("stop")
+            watch.hear([a.agent])
+            writes.may_end.set()
+            await writes.forgotten.wait()
+        tasks.cancel_scope.cancel()
+    assert (watch._watched, seen.looks) == ({}, [])
+
+
+class Late(FileWrites):
+    """Watches a file when it is told to, and tells what it watches no more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.may_end, self.forgotten = anyio.Event(), anyio.Event(), anyio.Event()
+
+    async def watch_aside(self, path: str, aside: Aside) -> bool:
+        self.begun.set()
+        await self.may_end.wait()
+        return await super().watch_aside(path, aside)
+
+    def forget(self, path: str) -> None:
+        super().forget(path)
+        self.forgotten.set()

@@ -50,6 +50,12 @@ class DirectoryChanges:
         self._watched[number] = directory
         return True
 
+    def forget(self, directory: Path) -> None:
+        """Watch a directory no more; one that is not watched is no failure."""
+        for number in [number for number, known in tuple(self._watched.items()) if known == directory]:
+            self._watched.pop(number, None)
+            self._inotify.remove(number)
+
     async def next(self) -> frozenset[Path]:
         """Wait until something changed; the paths that did. A directory stands for all of it where events were lost."""
         while True:
@@ -68,7 +74,8 @@ class DirectoryChanges:
     def _changed(self, told: Iterable[tuple[int, int, bytes]]) -> Iterator[Path]:
         for number, mask, name in told:
             if mask & OVERFLOW:
-                yield from self._watched.values()
+                # Another one may be watched meanwhile, by a thread.
+                yield from tuple(self._watched.values())
             directory = self._watched.get(number)
             if directory is None:
                 continue

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 
 import anyio
 import structlog
 
 from phoenixd.drivers.files.inotify import Inotify
+from phoenixd.ports.evidence import Aside
 
 ACCESS, MODIFY, IGNORED = 1, 2, 0x8000
 
@@ -27,9 +29,10 @@ class FileReads:
     def watch(self, path: str) -> bool:
         """Tell what happens to this file from now on; whether the kernel does."""
         refused = self._inotify.open()
-        number = -1
-        if not refused:
-            number, refused = self._inotify.add(os.fsencode(path), self.mask)
+        return self._note(path, *((-1, refused) if refused else self._inotify.add(os.fsencode(path), self.mask)))
+
+    def _note(self, path: str, number: int, refused: int) -> bool:
+        """Note what the kernel answered."""
         if refused:
             log.info("file_not_watched", path=path, reason=os.strerror(refused))
             return False
@@ -69,3 +72,9 @@ class FileWrites(FileReads):
     """Implements ports.Writes."""
 
     mask = MODIFY
+
+    async def watch_aside(self, path: str, aside: Aside) -> bool:
+        """As `watch`, of a file whose disk may not answer: only the call that asks the kernel for it is aside."""
+        if refused := self._inotify.open():
+            return self._note(path, -1, refused)
+        return self._note(path, *await aside(partial(self._inotify.add, os.fsencode(path), self.mask)))
