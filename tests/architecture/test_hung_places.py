@@ -33,9 +33,11 @@ SHARED_THREADS = {
         "runtime/world.py": 5,
         "service/daemon_service.py": 3,
         "start/coexistence.py": 1,
+        "start/starter.py": 2,
     },
     BOUNDED: {
         "service/declarations.py": 11,
+        "start/variables.py": 2,
         "wiring/face.py": 1,
     },
     NO_DISK: {
@@ -55,8 +57,6 @@ SHARED_THREADS = {
         "drivers/writers/cli.py": 2,
         "memory/addenda.py": 1,
         "memory/handover.py": 5,
-        "start/starter.py": 4,
-        "start/variables.py": 2,
         "wiring/outside.py": 1,
     },
 }
