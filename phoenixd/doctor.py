@@ -235,7 +235,7 @@ class Doctor:
         path = environment.get("PATH", os.defpath)
         command = await self._aside(lambda: find_command(agent.spec.argv[0], path, agent.spec.cwd)) or ""
         has_version = command != "" and agent.spec.harness != "command"
-        program = doctor_versions.program_of(command, environment) if has_version else None
+        program = await self._aside(lambda: doctor_versions.program_of(command, environment)) if has_version else None
         return _Look(agent, environment, command, program)
 
     async def _agent(

@@ -49,7 +49,7 @@ class Said:
 
 
 def program_of(command: str, environment: Mapping[str, str]) -> Program:
-    """The program behind a command that was found; links are followed."""
+    """The program behind a command that was found; links are followed. Blocking."""
     return Program(os.path.realpath(command), os.path.basename(command), environment.get("PATH", ""))
 
 

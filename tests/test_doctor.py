@@ -713,6 +713,26 @@ def test_a_cli_on_a_disk_that_hangs_stops_nothing_else_and_is_late(tmp_path: Pat
     assert int(told[1]) > 0
 
 
+def test_a_cli_whose_disk_hangs_once_it_was_found_holds_up_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its links were followed on the daemon's own loop, which stood still until the disk answered."""
+    told, done = list[str](), threading.Event()
+
+    async def examine(dead: Path) -> None:
+        monkeypatch.setattr("phoenixd.doctor.find_command", lambda *_: str(dead / "claude"))
+        with anyio.move_on_after(0.5):
+            await doctor(tmp_path)._look(claude_agent(tmp_path))
+            told.append("looked")
+        done.set()
+
+    with hung_mount(tmp_path / "dead") as dead:
+        # A loop of its own: one that stands still must not hold up the end of this test.
+        threading.Thread(target=anyio.run, args=(examine, dead), daemon=True).start()
+        assert done.wait(30)
+    assert told == []
+
+
 @pytest.mark.parametrize(
     ("content", "why"), [("#!/nowhere/sh\n", "No such file or directory"), ("echo 2.1.197\n", "Exec format error")]
 )

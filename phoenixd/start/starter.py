@@ -6,12 +6,14 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 import structlog
 from anyio import to_thread
 
 from phoenixd import __version__, runs
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.command_search import find_command
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
@@ -19,7 +21,7 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
-from phoenixd.errors import LaunchFailed, PhoenixdError, UnsafeFile
+from phoenixd.errors import LaunchFailed, NoAnswer, PhoenixdError, UnsafeFile
 from phoenixd.harness import Harness, LaunchPlaces
 from phoenixd.harness.screens import CANNOT_RUN, harness_of
 from phoenixd.memory.breakers import make_file
@@ -45,6 +47,9 @@ from phoenixd.start.variables import Variables
 from phoenixd.terrain import TERRAIN
 
 log = structlog.get_logger("phoenixd.start")
+
+PATIENCE = 2.5
+"""Seconds for each look at what an unattended start would meet."""
 
 REMEMBERED = 1024
 """Shims that are known to have been begun with our directories."""
@@ -95,6 +100,7 @@ class Starter:
         self._publication = publication
         self.secrets = RunSecrets(files, directories.state / "token.key")
         self._trust_lock = threading.Lock()
+        self._looks = BoundedReads()
         self._ahead: dict[str, Ahead] = {}
         self._in_place: set[ProcessIdentity] = set()
         self.coexistence = Coexistence(agents, tell, files, variables.session_files)
@@ -205,14 +211,17 @@ class Starter:
 
     async def start_problems(self, agent: Agent) -> tuple[str, ...]:
         """What stands in the way of an unattended start, one sentence each: the command, its login, its questions."""
-        first = await to_thread.run_sync(self.command_problem, agent.spec, abandon_on_cancel=True)
+        disk = f"a disk that {agent.name} needs"
         try:
-            environment = await self._variables.environment_of(agent)
-            found = await to_thread.run_sync(
-                questions_at_start, agent, environment, self._files, abandon_on_cancel=True
-            )
-        except LaunchFailed as failure:
-            found = (failure.message,)
+            first = await self._looks.of(disk, partial(self.command_problem, agent.spec), PATIENCE)
+            try:
+                environment = await self._variables.environment_of(agent)
+                asks = partial(questions_at_start, agent, environment, self._files)
+                found = await self._looks.of(disk, asks, PATIENCE)
+            except LaunchFailed as failure:
+                found = (failure.message,)
+        except NoAnswer as silent:
+            return (f"nobody knows whether it can start unattended: {silent.message}",)
         return found if first is None else (first, *found)
 
     def token(self, run_id: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from anyio import to_thread
 
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
@@ -17,6 +18,7 @@ from phoenixd.errors import LaunchFailed
 from phoenixd.memory.publication import THREADS
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello
+from phoenixd.start import starter
 from tests.hung_disk import hung_mount
 from tests.start.places import RUN_ID, SESSION_ID, Room
 
@@ -85,3 +87,18 @@ async def test_documents_are_written_beside_those_of_agents_whose_disk_hangs(tmp
             for _ in range(THREADS + 2):
                 await done.acquire()
     assert all((room.directories.agent_state(name) / "brief.md").is_file() for name in written)
+
+
+@pytest.mark.parametrize("what", ["cwd", "home", "config"])
+async def test_what_a_start_would_meet_on_a_disk_that_hangs_is_unknown_and_takes_no_thread_from_the_daemon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Each agent that was added there took one of the forty that all share, until nothing of the daemon's was read."""
+    monkeypatch.setattr(starter, "PATIENCE", 0.5)
+    room = Room(tmp_path)
+    with hung_mount(tmp_path / "dead") as dead:
+        for _ in range(2):
+            with anyio.fail_after(30):
+                (told,) = await room.starter.start_problems(agent_at(room, "a", what, dead))
+            assert "nobody knows whether it can start unattended" in told
+        assert to_thread.current_default_thread_limiter().borrowed_tokens == 0
