@@ -129,6 +129,17 @@ class AgentSpec:
         return traits_of(self.harness).has_hooks
 
     @property
+    def names_session(self) -> bool:
+        """Whether its command line names its session, so that one who looks at its processes sees that."""
+        return self.has_hooks or "{session_id}" in (*self.argv, *self.fresh_args, *(self.resume_args or ()))
+
+    @property
+    def keeps_session(self) -> bool:
+        """Whether its command line shows that it keeps sessions. The environment names one to any program, also to one
+        that begins anew each time."""
+        return self.names_session or self.resume_args is not None
+
+    @property
     def holds_permissions(self) -> bool:
         """Whether its permission requests are held for an answer, whatever its CLI shows meanwhile."""
         return traits_of(self.harness).holds_permissions if self.hold_permissions is None else self.hold_permissions

@@ -22,7 +22,6 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
-from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.plain_text import one_line
 from phoenixd.drivers.processes.sessions import CommandLine, command_line, command_lines
 from phoenixd.errors import NoAnswer, SessionInUse, UnsafeFile
@@ -107,7 +106,7 @@ class Coexistence:
 
     async def require_alone(self, agent: Agent) -> None:
         """Raise SessionInUse where somebody else works in the session that is to be resumed."""
-        if not _is_named(agent.spec):
+        if not agent.spec.names_session:
             return
         found = strangers(agent, await self._shared_lines(agent), None)
         if (told := finding(agent, found)) is not None:
@@ -122,7 +121,7 @@ class Coexistence:
         living = [
             agent
             for agent in self._agents()
-            if _is_named(agent.spec) and (agent.run is not None or isinstance(agent.state, BackingOff))
+            if agent.spec.names_session and (agent.run is not None or isinstance(agent.state, BackingOff))
         ]
         try:
             lines = await self._lines(living)
@@ -183,11 +182,6 @@ class Coexistence:
 def _arguments(line: CommandLine) -> tuple[str, ...]:
     """The command line, with the session that was picked after it."""
     return line.argv if line.session_id is None else (*line.argv, "--resume", line.session_id)
-
-
-def _is_named(spec: AgentSpec) -> bool:
-    """Whether the agent's command line names its session, so that a stranger's would."""
-    return spec.has_hooks or "{session_id}" in (*spec.argv, *spec.fresh_args, *(spec.resume_args or ()))
 
 
 def _words(found: Sequence[CommandLine]) -> str:

@@ -298,6 +298,26 @@ async def test_undo_declares_again_what_was_removed(live: Live, daemon: FakeDaem
     assert agent.session.session_id == session.session_id
 
 
+async def test_undo_of_the_removal_of_one_in_quarantine_gives_its_item_back_to_the_inbox(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """It came back as one that rests, and nobody was told any more that it had been given up."""
+    daemon.declare("bad")
+    daemon.die("bad", 127)
+    assert daemon.state.agents["bad"].state.name == "quarantined"
+    (before,) = (await live.ask("GET", "/v1/inbox")).json["items"]
+    await live.ask("DELETE", "/v1/agents/bad")
+    assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
+
+    done = await live.ask("POST", "/v1/undo", {})
+
+    assert done.exit == 0, done.text
+    assert "bad is in quarantine again, as it was: " in done.json["agents"][0]["message"]
+    assert daemon.state.agents["bad"].state.name == "quarantined"
+    (after,) = (await live.ask("GET", "/v1/inbox")).json["items"]
+    assert (after["kind"], after["text"]) == (before["kind"], before["text"])
+
+
 async def test_undo_of_a_removal_that_it_cannot_take_back_does_not_say_that_there_was_none(
     live: Live, daemon: FakeDaemon
 ) -> None:

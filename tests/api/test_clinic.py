@@ -374,6 +374,7 @@ def test_every_fact_of_a_failure_has_words() -> None:
         ({"code": 0, "cause": "exit", "crashes": 1}, "exit code 0, ended by itself, 1 crash in a row"),
         ({"signal": 9, "oom": "agent"}, "SIGKILL, killed for memory, at the limit of the agent"),
         ({"fill": 0.912, "session_seen": False, "worked": True}, "context 91% full, it had worked"),
+        ({"mode": "resume", "sessionless": True, "code": 1}, "a resumed session, as far as it keeps any, exit code 1"),
         ({"of_a_newer_version": "x"}, "of_a_newer_version x"),
     ],
 )  # fmt: skip

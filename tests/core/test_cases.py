@@ -218,6 +218,38 @@ def test_a_full_context_comes_back_fresh(story: Story) -> None:
     assert case(story).incidents == 1
 
 
+@pytest.mark.parametrize(
+    ("keys", "found"),
+    [
+        ({}, ["crash"]),
+        ({"fresh_args": ("--new",)}, ["crash"]),
+        ({"resume_args": ("--go-on",)}, ["crash", "resume_refused"]),
+        ({"argv": ("agent", "{session_id}")}, ["crash", "resume_refused"]),
+        ({"harness": "claude"}, ["crash", "resume_refused"]),
+    ],
+)
+def test_a_program_that_keeps_no_session_never_refused_a_resume(keys: dict[str, Any], found: list[str]) -> None:
+    """A plain command that ends within seconds of each start had a second Case: it had refused to be resumed."""
+    story = Story(spec(**keys))
+    story.start()
+    for _ in range(2):
+        story.started()
+        story.pass_over(1)
+        story.exited(1)
+
+    assert [one.detail for one in cases(story)] == found
+
+
+def test_a_command_that_tells_of_its_work_by_hooks_can_refuse_a_resume() -> None:
+    story = Story(spec()).works()
+    for lived in (600, 1):
+        story.pass_over(lived)
+        story.exited(1)
+        story.started()
+
+    assert [one.detail for one in cases(story)] == ["crash", "resume_refused"]
+
+
 def test_a_refused_resume_opens_a_case(story: Story) -> None:
     story.pass_over(400)
     story.exited(signal=9)

@@ -110,6 +110,7 @@ CASES = [
         "configuration",
     ),
     (Evidence(code=1, cause="not started", occasion="failed_start", obstacle="other"), None, "failed_start"),
+    (Evidence(code=1, cause="exit", mode="resume", lived=0.8, sessionless=True), None, "crash"),
 ]
 
 

@@ -155,6 +155,55 @@ def test_a_stop_that_ended_a_quarantine_is_taken_back_into_that_quarantine() -> 
     assert isinstance(story.state, Starting)
 
 
+def test_a_removal_of_one_in_quarantine_is_taken_back_into_that_quarantine() -> None:
+    story = Story(claude()).works()
+    story.exited(127)
+    before = story.agent
+    assert isinstance(before.state, Quarantined)
+    story.tell(AgentWithdrawn("a", act="1"))
+    # Another life of the daemon: what the journal keeps is all that is left.
+    (act,) = (decode(Undoable, encode(one)) for one in story.fleet.undoable)
+    story.fleet = replace(story.fleet, undoable=(act,))
+    story.tell(AgentDeclared(claude(), is_undo=True))
+
+    undo(story)
+
+    after = story.agent
+    assert (after.state, after.desired, after.reason) == (before.state, before.desired, before.reason)
+    assert [(one.kind, one.text) for one in after.items] == [(one.kind, one.text) for one in before.items]
+    assert after.returns_to == before.session
+    assert told(after, act, story.now) == f"a is in quarantine again, as it was: {before.state.cause}"
+    assert story.fleet.undoable == ()
+    story.start()
+    assert isinstance(story.state, Starting)
+
+
+def test_an_older_versions_removal_of_one_in_quarantine_brings_it_back_down() -> None:
+    story = Story(claude()).works()
+    story.exited(127)
+    story.tell(AgentWithdrawn("a", act="1"))
+    # What it noted said of no removal that it met a quarantine.
+    story.fleet = replace(story.fleet, undoable=tuple(replace(one, quarantine=None) for one in story.fleet.undoable))
+    story.tell(AgentDeclared(claude(), is_undo=True))
+
+    undo(story)
+
+    assert isinstance(story.state, Stopped)
+
+
+def test_one_that_had_no_turns_has_none_in_the_quarantine_that_it_comes_back_to() -> None:
+    story = Story(claude()).works()
+    story.exited(127)
+    story.fleet = replace(story.fleet, agents={"a": replace(story.agent, left_out=True)})
+    story.tell(AgentWithdrawn("a", act="1"))
+    story.tell(AgentDeclared(claude(), is_undo=True))
+
+    undo(story)
+
+    assert isinstance(story.state, Quarantined)
+    assert story.agent.left_out
+
+
 def test_a_stop_of_one_in_quarantine_is_the_newest_act_and_can_be_said_twice() -> None:
     story = Story(claude()).works()
     story.exited(127)

@@ -30,6 +30,7 @@ WORDS: Mapping[str, Words] = {
     "disk_full": _so("a disk was full"),
     "disks": _named("full disks:"),
     "mode": lambda value: "a resumed session" if value == "resume" else "a fresh session",
+    "sessionless": _so("as far as it keeps any"),
     "session_seen": _so("its session had begun"),
     "worked": _so("it had worked"),
     "turn_open": _so("a turn was open"),

@@ -12,7 +12,7 @@ from phoenixd.core.treatment.words import Occasion
 
 SAID_LIMIT = 500
 MOST_FACTS, MOST_TRIED = 12, 6
-LEFT_OUT = frozenset({"occasion", "said", "harness", "worked", "session_seen", "is_alive"})
+LEFT_OUT = frozenset({"occasion", "said", "harness", "worked", "session_seen", "sessionless", "is_alive"})
 """Facts that tell the agent nothing, or that are told in another way."""
 
 

@@ -38,6 +38,8 @@ class Evidence:
     disk_full: bool = False
     disks: str = ""
     mode: Literal["", "fresh", "resume"] = ""
+    sessionless: bool = False
+    """It was started as one that resumes, and nothing shows that it keeps a session."""
     session_seen: bool = False
     worked: bool = False
     turn_open: bool = False

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
-from phoenixd.core.agent.run import LastExit, Run
+from phoenixd.core.agent.run import LastExit, Mode, Run
 from phoenixd.core.causes import Told
 from phoenixd.core.change import replace
 from phoenixd.core.events.evidence import FailureStatusSeen
@@ -175,12 +175,14 @@ def _occasion(found: Evidence, end: LastExit) -> Occasion:
 
 
 def _of_run(agent: Agent, run: Run | None, activity: Activity | None) -> Evidence:
+    spec = agent.spec
     cut = agent.cut if agent.cut is not None and agent.cut.incarnation == agent.incarnation else None
-    share = read(parts.of(agent), agent.spec.context).share if agent.run is not None else None
+    share = read(parts.of(agent), spec.context).share if agent.run is not None else None
     open_call = next((one for one in activity.leases if not one.sub), None) if activity is not None else None
     return Evidence(
-        harness=agent.spec.harness,
+        harness=spec.harness,
         mode=run.mode.value if run is not None else "",
+        sessionless=run is not None and run.mode is Mode.RESUME and not (agent.hooks_seen or spec.keeps_session),
         session_seen=run is not None and run.session_seen,
         worked=run is not None and run.evidence,
         turn_open=activity is not None and activity.turn_open,

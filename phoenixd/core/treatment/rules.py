@@ -53,6 +53,9 @@ def _is_early_death_after_resume(e: Evidence) -> bool:
     if e.cause in BLAMELESS or e.cause == "not started":
         # What somebody else ended has refused nothing, and nor has what was never executed.
         return False
+    if e.sessionless:
+        # Such a start is called a resume as well, and nothing shows that it had a session to refuse.
+        return False
     ended = not e.is_alive and e.mode == "resume" and not e.worked and not e.disk_full
     # Of a command no hook has to tell that its session began.
     is_silent = not e.session_seen and traits_of(e.harness).has_hooks

@@ -72,7 +72,7 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     if verb == "fresh" and is_nothing(agent.spec.harness, _session(agent)):
         cannot = "nothing had been said in the session that it left, so there is none to go back to"
     spec = agent.spec
-    ended = agent.state if verb == "stop" and isinstance(agent.state, Quarantined) else None
+    ended = agent.state if verb != "fresh" and isinstance(agent.state, Quarantined) else None
     return Undoable(
         act, verb, name, now.wall, by, _is_up(agent), _session(agent), cannot, agent.incarnation, generation,
         spec.kind.value, spec.harness, project_of(spec) if spec.kind is Kind.ORCHESTRATOR else spec.project,
@@ -124,6 +124,9 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
         return refuse(agent, f"{act.agent} is being removed still: wait a moment", f"phoenixctl undo {act.agent}")
     by = f"{by}, who took the {NOUNS[act.verb]} back"
     returning = _returning(agent, act)
+    if act.verb == "remove":
+        # What had no turns is not given any by coming back (promise 3).
+        returning = replace(returning, left_out=returning.left_out or act.left_out)
     match agent.state:
         case Running() | Starting() if act.verb == "fresh" and _is_elsewhere(agent, act):
             order = RestartRequested(agent.name, by=by)
@@ -147,16 +150,13 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
         case _:
             back = "" if returning.returns_to is None else ": its next start goes back to its session"
             why = f"undone by {by}{back}"
-            if act.verb == "remove":
-                # What had no turns is not given any by coming back (promise 3).
-                returning = replace(returning, left_out=returning.left_out or act.left_out)
             # One that was declared anew has no other reason to tell: it never ran since.
             is_new = returning.returns_to is not None and not agent.has_begun
             return Decision(replace(returning, reason=why) if is_new else returning, reason=why)
 
 
 def _given_up(agent: Agent, state: Quarantined, by: str, now: Moment) -> Decision:
-    """As the stop found it: in quarantine, for the same cause, and waiting for a person who starts it."""
+    """As the act found it: in quarantine, for the same cause, and waiting for a person who starts it."""
     again = quarantine(replace(agent, desired=Desired.RUNNING), state, now)
     # Nobody is alerted: people were told when it was given up, and an operator has just asked for this.
     return replace(again, actions=(), reason=f"undone by {by}")

@@ -54,7 +54,7 @@ class Undoable:
     """When it was done in supervised time, which no clock is set in; None in journals of older versions."""
     muted_until: float = 0.0
     quarantine: Quarantined | None = None
-    """The quarantine that a stop ended."""
+    """The quarantine that a stop or a removal ended; None in a removal that an older version noted."""
     left_out: bool = False
     """Somebody had it have no turns in its sequence already."""
 
