@@ -148,7 +148,7 @@ def test_settings_of_the_daemons_own_wait_for_its_restart_and_plan_and_apply_say
             "settings": [],
             "after_restart": ["alerts.command"],
         }
-        assert f"{typed(stage, 'down')} && phoenixctl up" in stage.ask(verb)
+        assert f"{typed(stage, 'down')}; phoenixctl up" in stage.ask(verb)
 
     stage.ask("down")
     stage.up()

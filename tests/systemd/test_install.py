@@ -101,6 +101,7 @@ def owns_home(account: pwd.struct_passwd) -> bool:
     return home != Path("/") and home.is_dir() and home.stat().st_uid == account.pw_uid
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="not run: only root may become another account")
 def test_an_interpreter_that_never_ends_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One on a disk that hangs, say: the verb stood still, and nothing said why."""
     monkeypatch.setattr(service_install, "IMPORT_LIMIT", 0.5)

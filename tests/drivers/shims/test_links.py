@@ -162,7 +162,7 @@ async def test_the_protocol_before_is_spoken_and_an_older_one_is_left_alone(shor
         with pytest.raises(ShimFailed, match="speaks protocol 1") as refused:
             links.shims.kill("older", 1)
         # A restart is ordered of that very shim, and the next run too; its terminal's end is what it does hear.
-        assert refused.value.remedy == "phoenixctl down --agents && phoenixctl up"
+        assert refused.value.remedy == "phoenixctl down --agents; phoenixctl up"
         assert [message["op"] for message in older.told] == ["hello"]
     links.shims.close()
 
