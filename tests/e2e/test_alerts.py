@@ -60,6 +60,8 @@ def test_p84_an_alert_reaches_every_place_that_the_page_names_and_is_over_when_t
     assert stage.ask(*status).startswith("1 needs you.")
     assert "quarantined" in stage.ask(*inbox)
     stage.until("it is told", lambda: len(told(alerts)) == 1)
+    # A daemon that dies before it has noted that tells it again.
+    stage.until("that is noted", lambda: "quarantined was told by the command" in stage.ask("events", "--all"))
     stage.kill()
     stage.up()
     assert [one["kind"] for one in stage.row("broken")["alerts"]] == ["quarantined"]
