@@ -47,7 +47,7 @@ from tests.simulate.virtual_loop import VirtualLoop
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 EVENTS = 1_000_000
-OTHERWISE = "847acd07"
+OTHERWISE = "66fdf9b2"
 """The newest commit whose core was meant to decide otherwise than the one before. A later one that is meant to, too, is
 written here by the commit behind it: until then this proof names it."""
 BATCH = 256
