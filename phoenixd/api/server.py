@@ -57,11 +57,10 @@ def bind(path: Path, group: int | None = None) -> socket.socket:
             raise ConfigurationError(f"{path} is there and is no socket", f"move it away: mv {path} {path}.old")
         path.unlink()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK)
-    before = os.umask(0o177)
-    try:
-        listener.bind(os.fspath(path))
-    finally:
-        os.umask(before)
+    # The file takes the mode of the socket. A umask is that of all threads: a directory that another one made meanwhile
+    # could be entered by nobody.
+    os.fchmod(listener.fileno(), 0o600)
+    listener.bind(os.fspath(path))
     if group is not None:
         os.chown(path, -1, group, follow_symlinks=False)
         os.chmod(path, 0o660)

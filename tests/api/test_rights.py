@@ -11,7 +11,9 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from phoenixd.api.peers import Peer, identify
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller, Doorkeeper, Role, Seated, check
 from phoenixd.api.server import bind
+from phoenixd.directories import make_private
 from phoenixd.errors import AlreadyRunning, ConfigurationError
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FakeDaemon
@@ -259,6 +262,28 @@ async def test_the_group_operates_and_strangers_get_nothing(daemon: FakeDaemon, 
 
 async def test_the_socket_is_the_owners_alone(live: Live) -> None:
     assert stat.S_IMODE(live.socket.stat().st_mode) == 0o600
+
+
+def test_a_directory_that_another_thread_makes_while_the_socket_is_bound_can_be_entered(runtime: Path) -> None:
+    """A umask is of the whole process: no agent of an ordinary user could be reached until somebody did chmod."""
+    over = threading.Event()
+
+    def make() -> set[int]:
+        modes: set[int] = set()
+        while not over.is_set():
+            place = runtime / "made"
+            make_private(place)
+            modes.add(stat.S_IMODE(place.stat().st_mode))
+            place.rmdir()
+        return modes
+
+    with ThreadPoolExecutor(1) as threads:
+        made = threads.submit(make)
+        for _ in range(1500):
+            bind(runtime / "again.sock").close()
+        over.set()
+    assert made.result() == {0o700}
+    assert stat.S_IMODE((runtime / "again.sock").stat().st_mode) == 0o600
 
 
 async def test_a_stale_socket_is_replaced_and_a_living_one_is_not(live: Live, runtime: Path) -> None:
