@@ -291,8 +291,8 @@ async def test_deaths_of_an_agent_whose_removal_was_taken_back_are_of_one_that_i
 
     assert undone.exit == 0, undone.text
     classes, page, line = await told(live)
-    assert classes == {"ended": 5}
-    assert "not healed: docs 5 (stopped)\n" in page
+    assert classes == {"quarantined": 5}, "it is in quarantine again"
+    assert "not healed: docs 5 (quarantined)\n" in page
     assert "removed since" not in page + line
 
 
