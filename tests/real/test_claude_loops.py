@@ -70,12 +70,17 @@ def closed(stage: ClaudeStage) -> list[str]:
 def begun_anew(stage: ClaudeStage, request: RecordedRequest) -> str:
     """All that the next session is asked first, after kill -9 in the turn of that request; its transcript is gone."""
     assert request.session_id is not None
-    # The CLI writes its prompt some time after it sent it, and would make the file again.
-    os.kill(stage.row()["pid"], signal.SIGSTOP)
+    # A CLI that lives may write its prompt, and make the file again. It cannot be stopped, for its shim continues it: the
+    # daemon is, so that it looks for the transcript when that is gone.
+    agent, daemon = stage.row()["pid"], stage.stage.process
+    assert daemon is not None
+    daemon.send_signal(signal.SIGSTOP)
+    os.kill(agent, signal.SIGKILL)
+    eventually_sync(lambda: not Path(f"/proc/{agent}").exists(), PATIENCE, "the CLI is dead, with all its threads")
     stage.transcript(request.session_id).unlink(missing_ok=True)
-    stage.kill_agent()
+    daemon.send_signal(signal.SIGCONT)
     anew = stage.asked(after=request.number)
-    while anew.session_id == request.session_id:  # What the old one had sent before it was stopped may arrive late.
+    while anew.session_id == request.session_id:  # What the old one had sent before it died may arrive late.
         anew = stage.asked(after=anew.number)
     return anew.whole_text
 
