@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,22 @@ import pytest
 MNT_DETACH = 2
 REQUEST, ANSWER, INIT = struct.Struct("IIQQIIIHH"), struct.Struct("IiQ"), struct.Struct("IIIIHHIIHHI28x")
 VERSION, PARALLEL_DIROPS = (7, 31), 1 << 18
+
+TICKING = """
+import anyio
+ticks = []
+async def tick():
+    while True:
+        await anyio.sleep(0.05)
+        ticks.append(1)
+async def beside():
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(tick)
+        await asking()
+        tasks.cancel_scope.cancel()
+    print(len(ticks))
+anyio.run(beside)
+"""
 
 
 @contextmanager
@@ -43,6 +61,17 @@ def hung_mount(mount: Path) -> Iterator[Path]:
     finally:
         if server >= 0:
             os.close(server)
+
+
+def told_while_ticking(asking: str, *words: str) -> str:
+    """What a Python program prints whose `async def asking()` waits for a disk; its loop must tick meanwhile."""
+    asked = subprocess.Popen([sys.executable, "-c", asking + TICKING, *words], stdout=subprocess.PIPE, text=True)
+    try:
+        *told, ticks = asked.communicate(timeout=60)[0].splitlines()
+    finally:
+        asked.kill()  # Not waited for: one that a disk holds does not end before the mount does.
+    assert int(ticks) > 0
+    return "\n".join(told)
 
 
 def _introduce(server: int) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -16,45 +14,31 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from phoenixd import doctor_versions
 from phoenixd.api.finding import Finding
 from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
-from phoenixd.core.agent.run import Deaf, LastExit, Mode, Run
+from phoenixd.core.agent.run import Deaf, Mode, Run
 from phoenixd.core.agent.standing import StandingAlert
-from phoenixd.core.agent.state import Desired, Quarantined, Running, State, Stopped
+from phoenixd.core.agent.state import Desired, Running, Stopped
 from phoenixd.core.alert_kinds.fleet import NOT_TOLD
-from phoenixd.core.causes import Obstacle
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.meter.reading import Meter
-from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.rules import BriefRules, ContextRules, ResonanceRules, WriterKind
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, Kind
-from phoenixd.doctor import Doctor
 from phoenixd.doctor_agents import (
     cli_findings,
     marker_findings,
     size_finding,
-    version_finding,
     window_findings,
     writer_finding,
 )
-from phoenixd.doctor_versions import AT_ONCE
 from phoenixd.documents.project import layout
-from phoenixd.errors import LaunchFailed, TerminalFailed
-from tests.ending import A_WHILE
-from tests.hung_disk import hung_mount
-from tests.waiting import eventually
-
-
-def agent(harness: str, cwd: Path, incarnation: int = 1, **changes: object) -> Agent:
-    given = {"name": "a", "argv": (harness,), "cwd": str(cwd), "harness": harness, **changes}
-    spec = AgentSpec(**given)  # type: ignore[arg-type]
-    return Agent(spec, Desired.STOPPED, Stopped(), 0.0, "declared", incarnation=incarnation)
+from phoenixd.errors import LaunchFailed
+from tests.examined import agent, claude_agent, doctor, examined, program
 
 
 def told(harness: str, home: Path, environment: Mapping[str, str] | None = None, **changes: object) -> list[str]:
@@ -126,40 +110,9 @@ def test_geminis_hooks_are_missed_once_it_was_started(tmp_path: Path) -> None:
     assert told("command", tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("said", "tested", "level"),
-    [
-        ("2.1.197 (Claude Code)", ("2.1.197", "2.1.330"), "ok"),
-        ("2.1.330 (Claude Code)", ("2.1.197", "2.1.330"), "ok"),
-        ("codex-cli 0.169.0", ("0.169.0",), "ok"),
-        ("codex-cli 0.170.0", ("0.169.0",), "warning"),
-        ("0.61.0-nightly", (), "ok"),
-        ("no number", ("0.61.0",), "warning"),
-    ],
-)
-def test_another_version_than_the_tested_one_is_told(said: str, tested: tuple[str, ...], level: str) -> None:
-    finding = version_finding("a", "x", said, tested)
-
-    assert finding.level == level
-    assert (finding.remedy != "") == (level != "ok")
-
-
-def test_who_has_a_release_newer_than_the_tested_ones_is_not_told_to_install_the_oldest() -> None:
-    finding = version_finding("a", "claude", "2.1.332 (Claude Code)", ("2.1.197", "2.1.330"))
-
-    assert finding.remedy == "install 2.1.330, or watch its first start: phoenixctl attach a"
-
-
 @pytest.mark.parametrize(("size", "small"), [(None, False), ((120, 40), False), ((2, 1), True), ((59, 40), True)])
 def test_f_tmux_9_a_terminal_that_cannot_be_read_is_told(size: tuple[int, int] | None, small: bool) -> None:
     assert (size_finding("a", size) is not None) == small
-
-
-def program(directory: Path, script: str) -> Path:
-    path = directory / "claude"
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
 
 
 async def test_a_holder_is_named_as_its_seat_so_that_what_is_advised_can_be_typed(tmp_path: Path) -> None:
@@ -197,98 +150,6 @@ async def test_f_ho_13_a_project_that_is_gone_is_told_before_a_handoff_fails_for
     command = f"phoenixctl phase init --standard --project kp --workspace '{workspace}'"
     assert await told(session="sess-2") == {"boss: its project kp is gone": command}
     assert await told() == {}, "its first handoff begins it"
-
-
-async def examined(agent: Agent, home: Path, size: tuple[int, int] | None = None) -> dict[str, str]:
-    """What doctor finds of the agent, by level and title, with the remedy; the daemon's own findings are left out."""
-    found = await doctor(home, size).examine(Fleet(agents={"a": agent}))
-    assert all(finding.remedy for finding in found if finding.level != "ok")
-    return {f"{one.level}: {one.title}": one.remedy for one in found if one.title.startswith("a")}
-
-
-def doctor(
-    home: Path,
-    size: tuple[int, int] | None = None,
-    panes: Sequence[tuple[str, int]] | None = (),
-    problems: tuple[Problem, ...] = (),
-) -> Doctor:
-    """A doctor whose daemon is well. panes: those that are no agent's, None where tmux does not tell."""
-
-    async def environment_of(agent: Agent) -> Mapping[str, str]:
-        return {"PATH": f"{home}:/usr/bin:/bin", "HOME": str(home), "ANTHROPIC_API_KEY": "k"}
-
-    async def size_of(name: str) -> tuple[int, int] | None:
-        return size
-
-    async def no_problems() -> tuple[Problem, ...]:
-        return problems
-
-    async def foreign_panes() -> Sequence[tuple[str, int]]:
-        if panes is None:
-            raise TerminalFailed("tmux did not answer within 10 s")
-        return panes
-
-    return Doctor(
-        now=lambda: Moment(1000.0, 1000.0, 0.5, "n"),
-        degraded=lambda: None,
-        halted=lambda: None,
-        latency=lambda: None,
-        damage=lambda: None,
-        tmux=lambda: "3.3a",
-        tier="cgroup",
-        problems=no_problems,
-        environment_of=environment_of,
-        size_of=size_of,
-        foreign_panes=foreign_panes,
-    )
-
-
-def claude_agent(home: Path, **changes: object) -> Agent:
-    return agent("claude", home, seed_trust=True, **changes)  # type: ignore[arg-type]
-
-
-INSTALL = (
-    "install claude; where your shell alone finds it, write the path that this prints as the first word of argv: "
-    "command -v claude, or have the daemon take up that shell's PATH there: phoenixctl down; phoenixctl up"
-)
-
-
-@pytest.mark.parametrize(
-    ("state", "ran", "found"),
-    [
-        (Stopped(), None, {"problem: a: its command is not found": INSTALL}),
-        (
-            Quarantined("the command cannot run"), False,
-            {"problem: a is quarantined": f"{INSTALL}; then: phoenixctl start a"},
-        ),
-        (
-            Quarantined("5 crashes"), True,
-            {
-                "problem: a is quarantined": "phoenixctl explain a",
-                "problem: a: its command is not found": INSTALL,
-            },
-        ),
-    ],
-)  # fmt: skip
-async def test_a_program_that_is_missing_is_told_once(
-    tmp_path: Path, state: State, ran: bool | None, found: dict[str, str]
-) -> None:
-    """That it cannot write the agent's brief either follows from it, and so does the quarantine that it led to."""
-    end = LastExit(1, 127, None, "exit", 0.0, 0.0, ran=ran) if ran is not None else None
-
-    for tokens in (0, 1):
-        missing = claude_agent(tmp_path, brief=BriefRules(writer=WriterKind.AUTO, tokens_per_day=tokens))
-        assert await examined(replace(missing, state=state, last_exit=end), tmp_path) == found
-
-
-@pytest.mark.parametrize("changes", [{"env_from": "login"}, {"env": (("PATH", "/opt"),)}])
-async def test_another_path_of_the_daemon_is_no_remedy_for_an_agent_that_does_not_have_it(
-    tmp_path: Path, changes: dict[str, object]
-) -> None:
-    missing = claude_agent(tmp_path, source="/etc/phoenixd/a.toml", **changes)
-    found = await examined(missing, tmp_path)
-    told = "install claude; where your shell alone finds it, write the path that this prints as the first word of argv"
-    assert found["problem: a: its command is not found"] == f"{told} in /etc/phoenixd/a.toml: command -v claude"
 
 
 async def test_a_way_that_tells_nobody_is_a_problem_with_its_cause(tmp_path: Path) -> None:
@@ -329,72 +190,6 @@ async def test_an_agent_that_is_well_is_told_so(tmp_path: Path) -> None:
     found = await examined(claude_agent(tmp_path), tmp_path, (120, 40))
 
     assert list(found) == ["ok: a: claude is 2.1.197 (Claude Code)", "ok: a is stopped"]
-
-
-@pytest.mark.parametrize(
-    ("script", "title"),
-    [
-        ("echo '3.0.0 (Claude Code)'", "warning: a: claude is 3.0.0 (Claude Code)"),
-        ("echo no node >&2; exit 127", "problem: a: {home}/claude --version fails"),
-        ("", "problem: a: {home}/claude --version fails"),
-    ],
-)
-async def test_a_cli_that_is_not_the_tested_one_is_told(tmp_path: Path, script: str, title: str) -> None:
-    program(tmp_path, script)
-
-    assert title.format(home=tmp_path) in await examined(claude_agent(tmp_path), tmp_path)
-
-
-async def test_each_cli_is_asked_once_for_its_version_however_many_agents_it_has(tmp_path: Path) -> None:
-    count = tmp_path / "count"
-    program(tmp_path, f"echo >> {count}; echo '2.1.197 (Claude Code)'")
-    linked = tmp_path / "linked"
-    linked.mkdir()
-    (linked / "claude").symlink_to(tmp_path / "claude")
-    agents = {f"a{number}": claude_agent(tmp_path, name=f"a{number}") for number in range(12)}
-    agents["a3"] = claude_agent(tmp_path, name="a3", argv=(str(linked / "claude"),))
-
-    found = await doctor(tmp_path).examine(Fleet(agents=agents))
-
-    assert count.read_text() == "\n"
-    told = [one.title for one in found if "2.1.197" in one.title]
-    assert told == [f"a{number}: claude is 2.1.197 (Claude Code)" for number in sorted(range(12), key=str)]
-
-
-async def test_clis_are_asked_side_by_side(tmp_path: Path) -> None:
-    """Each of them answers only once all of them have been asked."""
-    agents = {}
-    for number in range(AT_ONCE):
-        home = tmp_path / str(number)
-        home.mkdir()
-        wait = f"while [ $(ls {tmp_path}/asked.* | wc -l) -lt {AT_ONCE} ] && {A_WHILE}; do sleep 0.01; done"
-        program(home, f": > {tmp_path}/asked.{number}; {wait}; echo '2.1.197 (Claude Code)'")
-        agents[f"a{number}"] = claude_agent(tmp_path, name=f"a{number}", argv=(str(home / "claude"),))
-
-    found = await doctor(tmp_path).examine(Fleet(agents=agents))
-
-    assert sum("2.1.197" in one.title for one in found) == AT_ONCE
-
-
-async def test_a_cli_that_is_slow_keeps_nobody_waiting_and_ends_with_what_it_started(tmp_path: Path) -> None:
-    slow, quick = tmp_path / "slow", tmp_path / "quick"
-    for home in (slow, quick):
-        home.mkdir()
-    program(slow, f"sleep 1000 & echo $! > {slow}/pid; wait")
-    program(quick, "echo '2.1.197 (Claude Code)'; echo noise >&2")
-    wanted = {
-        doctor_versions.program_of(str(home / "claude"), {"PATH": "/bin"}): (str(home / "claude"), {"PATH": "/bin"})
-        for home in (slow, quick)
-    }
-
-    said = await doctor_versions.ask(wanted, within=1.0)
-
-    late, done = said.values()
-    assert (late.how, done.how, done.words) == ("late", "told", "2.1.197 (Claude Code)")
-    finding = doctor_versions.finding("a", "/x/claude", late, ())
-    assert (finding.level, finding.remedy) == ("warning", "/x/claude --version")
-    pid = int((slow / "pid").read_text())
-    await eventually(lambda: not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text())
 
 
 async def test_looks_that_hang_take_no_thread_from_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -464,83 +259,6 @@ async def test_hidepid_is_told_with_what_it_costs(tmp_path: Path, option: str | 
     told = [one for one in found if "hidepid" in one.title]
     assert len(told) == (option is not None)
     assert all("sudo" in one.detail and "gid=" in one.remedy for one in told)
-
-
-async def test_a_missing_cli_and_a_missing_directory_are_told(tmp_path: Path) -> None:
-    found = await examined(claude_agent(tmp_path / "shop"), tmp_path)
-
-    assert found["problem: a: its command is not found"].startswith("install claude")
-    assert found["problem: a: its directory is missing"] == f"mkdir -p {tmp_path}/shop"
-
-
-@pytest.mark.parametrize("below", ["", "/deeper"])
-async def test_a_file_in_place_of_the_directory_is_not_told_to_be_made_a_directory(tmp_path: Path, below: str) -> None:
-    (tmp_path / "worker.sh").write_text("")
-
-    found = await examined(claude_agent(tmp_path / f"worker.sh{below}"), tmp_path)
-
-    assert "problem: a: its directory is missing" not in found
-
-
-@pytest.mark.parametrize(
-    ("state", "title", "end"),
-    [
-        (Stopped(), "problem: a: its command is not found", ""),
-        (Quarantined("the command cannot run"), "problem: a is quarantined", "phoenixctl start a"),
-    ],
-)
-async def test_a_whole_path_that_is_not_there_is_not_asked_for_once_more(
-    tmp_path: Path, state: State, title: str, end: str
-) -> None:
-    ended, path = LastExit(1, 127, None, "not started", 0.0, 0.0, ran=False), f"{tmp_path}/nothere.sh"
-    absent = replace(agent("command", tmp_path, argv=(path,)), state=state, last_exit=ended)
-
-    found = await examined(absent, tmp_path)
-    assert (
-        found[title] == f"put a program that can be run at {path}, or name another one as the first word of argv"
-        f"{end and f'; then: {end}'}"
-    )
-
-    Path(path).write_text("")
-    assert (await examined(absent, tmp_path))[title] == f"chmod +x {path}{end and f' && {end}'}"
-
-
-@pytest.mark.parametrize("command", ["sh", "a-program-that-nobody-has"])
-@pytest.mark.parametrize(("stands", "remedy"), [("", "mkdir -p {0}"), ("file", "mv {0} {0}.aside && mkdir -p {0} && ")])
-async def test_a_quarantine_for_a_directory_says_what_to_type_and_how_it_is_started_again(
-    tmp_path: Path, stands: str, remedy: str, command: str
-) -> None:
-    path = tmp_path / "shop"
-    if stands:
-        path.write_text("")
-    ended = LastExit(1, 1, None, "not started", 0.0, 0.0, ran=False, obstacle="directory closed")
-    given_up = replace(agent("command", path, argv=(command,)), state=Quarantined("x"), last_exit=ended)
-
-    found = await examined(given_up, tmp_path)
-    assert found["problem: a is quarantined"].startswith(remedy.format(path))
-    assert found["problem: a is quarantined"].endswith(f"mkdir -p {path} && phoenixctl start a")
-    assert ("problem: a: its command is not found" in found) == (command != "sh")
-
-
-@pytest.mark.parametrize(
-    ("code", "obstacle", "told"),
-    [
-        (1, "no directory", "x; its directory is there now"),
-        (127, "other", "x; its command is there now"),
-        (1, "other", "x"),
-    ],
-)
-async def test_a_quarantine_whose_cause_is_gone_says_so_and_offers_a_start(
-    tmp_path: Path, code: int, obstacle: Obstacle, told: str
-) -> None:
-    program(tmp_path, "echo '2.1.197 (Claude Code)'")
-    ended = LastExit(1, code, None, "not started", 0.0, 0.0, ran=False, obstacle=obstacle)
-    given_up = replace(claude_agent(tmp_path), state=Quarantined("x"), last_exit=ended)
-
-    found = await doctor(tmp_path).examine(Fleet(agents={"a": given_up}))
-
-    (one,) = [finding for finding in found if finding.title == "a is quarantined"]
-    assert (one.detail, one.remedy) == (told, "phoenixctl explain a" if told == "x" else "phoenixctl start a")
 
 
 @pytest.mark.parametrize(("age", "seen", "missing"), [(61.0, False, True), (30.0, False, False), (61.0, True, False)])
@@ -659,88 +377,3 @@ def test_e80_doctor_says_whether_a_window_is_known_and_whether_context_limit_cou
     assert (level, remedy) == ("warning", "write limit = TOKENS into [agent.a.context]")
     assert "nobody knows how large its window is" in title
     assert found(Kind.RESIDENT, None, tokens=90_000) == []
-
-
-async def test_a_command_that_only_the_shell_of_who_asks_finds_is_told_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    command = tmp_path / "bin" / "claude"
-    command.write_text("#!/bin/sh\n")
-    command.chmod(0o755)
-    agents = {"a": claude_agent(tmp_path, source="/etc/phoenixd/a.toml", env=(("PATH", "/opt"),))}
-    for path in (str(tmp_path / "bin"), f":relative:{tmp_path / 'bin'}"):
-        found = await doctor(tmp_path).examine(Fleet(agents=agents), path)
-        (remedy,) = [one.remedy for one in found if one.title == "a: its command is not found"]
-        assert (
-            remedy == f"your shell finds it at {command}: write that as the first word of argv in /etc/phoenixd/a.toml"
-        )
-    for path in ("", "relative", str(tmp_path)):
-        found = await doctor(tmp_path).examine(Fleet(agents=agents), path)
-        (remedy,) = [one.remedy for one in found if one.title == "a: its command is not found"]
-        assert remedy.startswith("install claude")
-
-
-ASKING = """
-import sys
-import anyio
-from phoenixd import doctor_versions
-ticks = []
-async def tick():
-    while True:
-        await anyio.sleep(0.05)
-        ticks.append(1)
-async def main():
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(tick)
-        wanted = {doctor_versions.Program("claude", "claude", ""): (sys.argv[1], {"PATH": "/bin"})}
-        print(*(one.how for one in (await doctor_versions.ask(wanted, within=2.0)).values()))
-        tasks.cancel_scope.cancel()
-    print(len(ticks))
-anyio.run(main)
-"""
-
-
-def test_a_cli_on_a_disk_that_hangs_stops_nothing_else_and_is_late(tmp_path: Path) -> None:
-    """An operator asks doctor just when a home does not answer, and the whole daemon stood still with it."""
-    with hung_mount(tmp_path / "dead") as dead:
-        asked = subprocess.Popen(
-            [sys.executable, "-c", ASKING, str(dead / "claude")], stdout=subprocess.PIPE, text=True
-        )
-        try:
-            told = asked.communicate(timeout=60)[0].splitlines()
-        finally:
-            asked.kill()
-    assert told[0] == "late"
-    assert int(told[1]) > 0
-
-
-def test_a_cli_whose_disk_hangs_once_it_was_found_holds_up_nobody(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its links were followed on the daemon's own loop, which stood still until the disk answered."""
-    told, done = list[str](), threading.Event()
-
-    async def examine(dead: Path) -> None:
-        monkeypatch.setattr("phoenixd.doctor.find_command", lambda *_: str(dead / "claude"))
-        with anyio.move_on_after(0.5):
-            await doctor(tmp_path)._look(claude_agent(tmp_path))
-            told.append("looked")
-        done.set()
-
-    with hung_mount(tmp_path / "dead") as dead:
-        # A loop of its own: one that stands still must not hold up the end of this test.
-        threading.Thread(target=anyio.run, args=(examine, dead), daemon=True).start()
-        assert done.wait(30)
-    assert told == []
-
-
-@pytest.mark.parametrize(
-    ("content", "why"), [("#!/nowhere/sh\n", "No such file or directory"), ("echo 2.1.197\n", "Exec format error")]
-)
-async def test_a_cli_that_the_kernel_does_not_execute_is_no_cli(tmp_path: Path, content: str, why: str) -> None:
-    """As the shim executes it, which is no shell."""
-    claude = tmp_path / "claude"
-    claude.write_text(content)
-    claude.chmod(0o755)
-    wanted = {doctor_versions.program_of(str(claude), {"PATH": "/bin"}): (str(claude), {"PATH": "/bin"})}
-    (said,) = (await doctor_versions.ask(wanted)).values()
-    assert (said.how, why in said.words) == ("not started", True)

@@ -70,8 +70,8 @@ def closed(stage: ClaudeStage) -> list[str]:
 def begun_anew(stage: ClaudeStage, request: RecordedRequest) -> str:
     """All that the next session is asked first, after kill -9 in the turn of that request; its transcript is gone."""
     assert request.session_id is not None
-    # A CLI that lives may write its prompt, and make the file again. It cannot be stopped, for its shim continues it: the
-    # daemon is, so that it looks for the transcript when that is gone.
+    # A CLI that lives may write its prompt, and make the file again; and one that is stopped is continued by its shim.
+    # So the daemon is stopped, and looks for the transcript when that is gone.
     agent, daemon = stage.row()["pid"], stage.stage.process
     assert daemon is not None
     daemon.send_signal(signal.SIGSTOP)
