@@ -164,3 +164,9 @@ FLEETS: tuple[Callable[[], FakeDaemon], ...] = tuple(
     hostile_words, parked, one_unknown,
     )
 )  # fmt: skip
+
+
+def shops(daemon: FakeDaemon) -> None:
+    """Two agents that one selector chooses, shop-*, and one that it does not."""
+    for name in ("shop-api", "shop-web", "docs"):
+        daemon.declare(name)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -17,7 +14,6 @@ from openapi_spec_validator import validate
 from phoenixd.api import arguments, examples, openapi
 from phoenixd.api.application import HANDLERS
 from phoenixd.api.finding import Finding
-from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, served, verbs
 from phoenixd.api.operations.operation import NAME_PATTERN, NAME_SHAPE, SEND_LIMIT
 from phoenixd.api.problems import Problem
@@ -25,18 +21,16 @@ from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.values import BriefPage, Change
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import BackingOff, Quarantined
-from phoenixd.core.events.evidence import AnswerCut
-from phoenixd.core.events.fleet import TerminalSeen, TroubleSeen
+from phoenixd.core.agent.state import BackingOff
+from phoenixd.core.events.fleet import TerminalSeen
 from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequested
 from phoenixd.core.meter.reading import UsageSample
-from phoenixd.core.rules import RestartRules
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.errors import NoTerminal
-from tests.api.conftest import Live, serving
-from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+from tests.api.conftest import Live
+from tests.api.daemon import FakeDaemon
 from tests.documents.project.projects import PLANNING, plan_of, tree_of
 
 DOCUMENTS: list[tuple[str, str, str, Any]] = [
@@ -382,118 +376,6 @@ async def test_a_wait_ends_with_whoever_waits(live: Live, daemon: FakeDaemon) ->
             await asyncio.sleep(0)
 
 
-@contextlib.asynccontextmanager
-async def following(live: Live, path: str, **headers: str) -> AsyncIterator[asyncio.StreamReader]:
-    reader, writer = await asyncio.open_unix_connection(os.fspath(live.socket))
-    told = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-    writer.write(f"GET {path} HTTP/1.0\r\naccept: text/event-stream\r\n{told}\r\n".encode())
-    assert b" 200 " in await reader.readline()
-    while await reader.readline() != b"\r\n":
-        pass
-    try:
-        yield reader
-    finally:
-        writer.close()
-
-
-async def frames(reader: asyncio.StreamReader, count: int) -> list[dict[str, str]]:
-    """The next frames that carry data."""
-    found: list[dict[str, str]] = []
-    async with asyncio.timeout(10):
-        while len(found) < count:
-            frame: dict[str, str] = {}
-            while (line := (await reader.readline()).decode()) not in ("\n", ""):
-                name, _, value = line.rstrip("\n").partition(": ")
-                frame[name] = value
-            if "data" in frame:
-                found.append(frame)
-    return found
-
-
-async def test_a_follower_resumes_after_its_last_row_over_a_restart(daemon: FakeDaemon, runtime: Path) -> None:
-    daemon.declare("docs", start=False)
-    async with serving(daemon, runtime) as live, following(live, "/v1/events") as reader:
-        daemon.declare("shop", start=False)
-        (seen,) = await frames(reader, 1)
-    daemon.declare("api", start=False)
-    daemon.declare("infra", start=False)
-    async with serving(daemon, runtime) as live, following(live, "/v1/events", last_event_id=seen["id"]) as reader:
-        rest = await frames(reader, 2)
-        daemon.declare("last", start=False)
-        rest += await frames(reader, 1)
-
-    assert [int(frame["id"]) for frame in (seen, *rest)] == [2, 3, 4, 5]
-    assert [json.loads(frame["data"])["agent"] for frame in rest] == ["api", "infra", "last"]
-
-
-async def test_a_follower_of_one_agent_gets_its_rows_and_beats(daemon: FakeDaemon, runtime: Path) -> None:
-    daemon.declare("docs", start=False)
-    async with serving(daemon, runtime, beat=0.01) as live, following(live, "/v1/events?agent=docs&lines=1") as reader:
-        assert [frame["id"] for frame in await frames(reader, 1)] == ["1"]
-        daemon.declare("shop", start=False)
-        assert await reader.readuntil(b": beat\n\n")
-        assert streams.BEAT == 2.0, "as design section 6 has it"
-        await daemon.order(daemon.start_requested("docs"))
-        assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 2)] == ["docs", "docs"]
-
-
-async def test_a_follower_of_a_selector_gets_the_row_by_which_an_agent_leaves_it_and_none_after(
-    live: Live, daemon: FakeDaemon
-) -> None:
-    daemon.declare("docs")
-    daemon.declare("shop")
-    async with following(live, "/v1/events?select=s:running&all=true&lines=1") as reader:
-        await frames(reader, 1)
-        daemon.happen(StopRequested("docs"))
-        rows = [row.seq for row in daemon.journal.rows if row.entry.agent == "docs"][-2:]
-        assert [int(frame["id"]) for frame in await frames(reader, 2)] == rows
-        assert daemon.state.agents["docs"].state.name == "stopped"
-        for trouble in ("brief", "heartbeat", "state"):
-            daemon.happen(TroubleSeen("shop", trouble, "it is old"))
-            assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 1)] == ["shop"]
-        daemon.happen(TroubleSeen("docs", "brief", "it is old"))
-        daemon.happen(StopRequested("shop"))
-        assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 1)] == ["shop"]
-
-
-async def test_an_agent_that_leaves_a_selector_is_followed_while_the_row_of_that_is_being_committed(
-    live: Live, daemon: FakeDaemon
-) -> None:
-    """The fleet is ahead of the journal by a commit, and a follower may look in between."""
-    daemon.declare("docs")
-    daemon.declare("shop")
-    async with following(live, "/v1/events?select=s:running&all=true&lines=1") as reader:
-        await frames(reader, 1)
-        known = len(daemon.journal.rows)
-        daemon.happen(StopRequested("docs"))
-        late = daemon.journal.rows[known:]
-        del daemon.journal.rows[known:]
-        daemon.happen(TroubleSeen("shop", "brief", "it is old"))
-        assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 1)] == ["shop"]
-        for row in late:
-            daemon.journal.append(row.entry)
-        daemon.happen(TroubleSeen("shop", "heartbeat", "it is old"))
-        told = [json.loads(frame["data"])["agent"] for frame in await frames(reader, len(late) + 1)]
-        assert told == ["docs"] * len(late) + ["shop"]
-
-
-async def test_text_frames_for_people(live: Live, daemon: FakeDaemon) -> None:
-    daemon.declare("docs", start=False)
-    async with following(live, "/v1/events?since=8h&form=text&width=60") as reader:
-        (frame,) = await frames(reader, 1)
-    assert frame["data"].endswith("docs         agent declared -> declared")
-
-
-async def test_streams_refuse_as_plain_requests_do(live: Live) -> None:
-    for path, header in (
-        ("/v1/events?agent=nobody", ""),
-        ("/v1/events?since=never", ""),
-        ("/v1/events", "last-event-id: x\r\n"),
-    ):
-        raw = await live.raw(f"GET {path} HTTP/1.0\r\naccept: text/event-stream\r\n{header}\r\n".encode())
-        assert raw.split(b" ")[1] in (b"404", b"400"), path
-
-
 async def test_down_says_of_each_agent_that_still_stops_what_is_waited_for(live: Live, daemon: FakeDaemon) -> None:
     daemon.declare("shop-api")
     daemon.outlives = True
@@ -547,79 +429,6 @@ def test_no_operation_acts_on_a_get() -> None:
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
 
 
-async def test_events_and_the_stream_show_the_story_and_all_shows_the_notes(live: Live, daemon: FakeDaemon) -> None:
-    daemon.declare("docs")
-    daemon.hook("docs", "prompt-submit", text="write the manual")
-    for _ in range(3):
-        daemon.hook("docs", "stop")
-    daemon.die("docs")
-    story = [row for row in daemon.journal.rows if row.entry.weight == "story"]
-    assert 0 < len(story) < len(daemon.journal.rows)
-
-    shown = (await live.ask("GET", "/v1/events")).json["events"]
-    everything = (await live.ask("GET", "/v1/events?all=1")).json["events"]
-
-    assert [event["id"] for event in shown] == [row.seq for row in story]
-    assert [event["id"] for event in everything] == [row.seq for row in daemon.journal.rows]
-    assert {event["weight"] for event in everything} == {"story", "detail"}
-    assert "run_ended" in [fact["name"] for event in shown for fact in event["facts"]]
-    async with following(live, "/v1/events?since=8h") as reader:
-        assert [int(frame["id"]) for frame in await frames(reader, len(story))] == [row.seq for row in story]
-    async with following(live, "/v1/events?all=1", last_event_id=str(story[0].seq)) as reader:
-        assert [int(frame["id"]) for frame in await frames(reader, 3)] == [
-            row.seq for row in daemon.journal.rows if row.seq > story[0].seq
-        ][:3]
-
-
-async def test_a_follower_of_the_story_goes_on_after_a_note_as_after_any_row(live: Live, daemon: FakeDaemon) -> None:
-    """Last-Event-ID is the number of a row, also of one that this stream does not show."""
-    daemon.declare("docs")
-    daemon.hook("docs", "prompt-submit")
-    daemon.hook("docs", "stop")
-    note = daemon.journal.rows[-1]
-    assert note.entry.weight == "detail"
-    daemon.die("docs")
-    async with following(live, "/v1/events", last_event_id=str(note.seq)) as reader:
-        (frame,) = await frames(reader, 1)
-
-    assert int(frame["id"]) > note.seq
-    assert "run_ended" in frame["data"]
-
-
-async def test_explain_begins_with_the_row_that_opened_the_present_state(daemon: FakeDaemon, runtime: Path) -> None:
-    daemon.stands_at = FIXTURE_EPOCH
-    daemon.declare("docs")
-    daemon.pass_time(60)
-    opened = next(row for row in daemon.journal.rows if row.entry.state == "running")
-    for _ in range(40):
-        daemon.pass_time(1)
-        daemon.hook("docs", "prompt-submit", text="again")
-        daemon.hook("docs", "stop")
-    daemon.change("docs", looks=7)
-    async with serving(daemon, runtime) as live:
-        told = (await live.ask("GET", "/v1/agents/docs/explain")).json
-        page = (await live.ask("GET", "/v1/agents/docs/explain", text=True)).text
-
-    assert [told["decisions"][0]["id"], told["decisions"][-1]["id"]] == [opened.seq, daemon.journal.rows[-1].seq]
-    assert len(told["decisions"]) == 12
-    assert told["looks"] == 7
-    assert "looked     7 times since then" in page
-    assert page.index("its program began, pid") < page.index("the turn ended") < page.index("before that")
-    assert told["before"]["facts"][0]["name"] == "ordered"
-
-
-async def test_explain_names_the_kind_of_a_job_where_a_start_failed_by_an_end_with_0(
-    live: Live, daemon: FakeDaemon
-) -> None:
-    daemon.declare("deploy")
-    running = (await live.ask("GET", "/v1/agents/deploy/explain", text=True)).text
-    daemon.die("deploy", 0)
-    ended = (await live.ask("GET", "/v1/agents/deploy/explain", text=True)).text
-
-    assert "Is it done then? A job is of --kind ephemeral: phoenixctl help run" in ended
-    assert "ephemeral" not in running
-
-
 async def test_screen_of_an_agent_whose_terminal_is_gone_says_what_gives_it_one(
     live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -639,66 +448,12 @@ async def test_screen_of_an_agent_whose_terminal_is_gone_says_what_gives_it_one(
     assert told.json["detail"] == "docs has no terminal now: what it left went when the tmux server ended"
 
 
-def given_up(daemon: FakeDaemon, name: str, code: int) -> None:
-    """Have its program end so until it is given up."""
-    for _ in range(1000):
-        if isinstance(daemon.fleet().agents[name].state, Quarantined):
-            return
-        if daemon.fleet().agents[name].run is not None:
-            daemon.die(name, code)
-        daemon.pass_time(30)
-    raise AssertionError(f"{name} is never given up")
-
-
-async def test_explain_names_the_code_that_asks_for_the_next_run_where_a_plain_program_was_given_up_by_its_ends(
-    live: Live, daemon: FakeDaemon
-) -> None:
-    daemon.stands_at = FIXTURE_EPOCH
-    daemon.declare("docs", restart=RestartRules(period=1e6))
-    given_up(daemon, "docs", 3)
-    told = (await live.ask("GET", "/v1/agents/docs/explain?width=200", text=True)).text
-
-    assert "5 crashes in " in told
-    assert "A program asks for a fresh start by ending with exit 100: that counts as no crash." in told
-
-    daemon.declare("shop", restart=RestartRules(period=1e6))
-    given_up(daemon, "shop", 100)
-    told = (await live.ask("GET", "/v1/agents/shop/explain?width=200", text=True)).text
-
-    assert "shop is quarantined: exit 100 asks to be recycled; 8 runs in a row ended within " in told
-    assert "(unproductive = 8, restart.max_unproductive = 8, within = " in told
-    assert "exit 100: that counts" not in told, "it knows"
-
-    daemon.declare("lead", harness="claude", restart=RestartRules(period=1e6))
-    given_up(daemon, "lead", 1)
-    told = (await live.ask("GET", "/v1/agents/lead/explain?width=200", text=True)).text
-    assert "5 crashes in " in told
-    assert "exit 100: that counts" not in told, "an agent CLI that ends so has failed"
-
-
 def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:
     """What an agent may forget must not be what recovery rests on."""
     words = {" ".join(spoken) for spoken in verbs()}
 
     assert not {word for word in words if "state" in word.split()}
     assert not {word for word in words if "update" in word}
-
-
-async def test_a_cut_answer_stands_in_explain_and_since(daemon: FakeDaemon, runtime: Path) -> None:
-    daemon.stands_at = FIXTURE_EPOCH
-    daemon.declare("docs")
-    daemon.pass_time(60)
-    daemon.hook("docs", "prompt-submit", text="report")
-    daemon.hook("docs", "stop")
-    daemon.happen(AnswerCut("docs", 1, "output_limit", 7.0, went_on=True, calls=("Bash",)))
-    async with serving(daemon, runtime) as live:
-        explained = (await live.ask("GET", "/v1/agents/docs/explain", text=True)).text
-        digest = (await live.ask("GET", "/v1/since?time=8h")).json
-        page = (await live.ask("GET", "/v1/since?time=8h", text=True)).text
-
-    assert "its answer was cut by the output limit, and its CLI went on" in " ".join(explained.split())
-    assert (digest["cut_answers"], digest["cut_gone_on"]) == (1, 1)
-    assert "answers      1 cut at the end; after 1 the CLI went on by itself" in page
 
 
 async def test_of_what_a_command_ends_nobody_says_that_its_terminal_has_it(live: Live, daemon: FakeDaemon) -> None:

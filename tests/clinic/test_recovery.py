@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import copy
-import inspect
 from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, ImageUrl, PromptedOutput, RunContext, TextOutput
+from pydantic_ai import Agent, ImageUrl
 from pydantic_ai.exceptions import (
     ContentFilterError,
     ModelHTTPError,
@@ -21,98 +20,22 @@ from pydantic_ai.messages import (
     ModelResponse,
     SystemPromptPart,
     TextPart,
-    ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.usage import UsageLimits
 
-from phoenixd.clinic import AnswerCut, recoverable_run
+from phoenixd.clinic import recoverable_run
 from tests.clinic.agents import INPUT, OUTPUT, SECRET, Clinic, Script, Watched, answer, calls, http, says
-
-
-def weather(city: str, days: int) -> str:
-    """The weather in a city."""
-    return f"sunny in {city}"
-
-
-def user_words(messages: list[ModelMessage]) -> str:
-    return "\n".join(str(part.content) for one in messages for part in one.parts if isinstance(part, UserPromptPart))
-
-
-def notes_of(error: BaseException) -> str:
-    return "\n".join(getattr(error, "__notes__", ()))
-
-
-class TestSignature:
-    def test_c20_it_is_the_seeds_and_more_by_keyword_only(self) -> None:
-        parameters = inspect.signature(recoverable_run).parameters
-
-        positional = [name for name, one in parameters.items() if one.kind is one.POSITIONAL_OR_KEYWORD]
-        keyword = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
-        assert positional == ["agent", "prompt", "max_recoveries", "deps"]
-        assert keyword == ["message_history", "usage_limits", "clinic", "idempotent", "on_truncated", "config"]
-        assert parameters["max_recoveries"].default == 2
-
-    async def test_a_run_that_goes_well_gives_pydantic_ais_own_result_and_no_case(self) -> None:
-        model, watched = Script([says("fine")]), Watched()
-
-        result = await recoverable_run(model.agent(), "hello", config=watched.config())
-
-        assert result.output == "fine"
-        assert type(result).__module__.startswith("pydantic_ai")
-        assert (len(model.requests), watched.cases, watched.slept) == (1, [], [])
-
-    @pytest.mark.parametrize(
-        ("turns", "most", "is_told"), [(2, 20, False), (9, 20, True), (9, 100, False), (2, 3, True)]
-    )
-    async def test_c12_a_summary_of_the_history_stands_in_the_trauma_where_it_is_long(
-        self, turns: int, most: int, is_told: bool
-    ) -> None:
-        model, watched = Script([http(529), says("fine")]), Watched()
-        history = long_history(turns)
-
-        await recoverable_run(model.agent(), "hello", message_history=history, config=watched.config(long_history=most))
-
-        trauma = watched.cases[0].triage[0].trauma
-        assert trauma is not None
-        assert bool(trauma.history_summary) is is_told
-        assert watched.config().long_history == 20, "unless the caller says otherwise"
-
-    async def test_deps_and_history_reach_the_run(self) -> None:
-        model = Script([calls("who"), says("done")])
-        agent = model.agent(deps_type=str)
-        heard: list[str] = []
-
-        @agent.tool
-        def who(ctx: RunContext[str]) -> str:
-            heard.append(ctx.deps)
-            return "me"
-
-        history = [ModelRequest(parts=[UserPromptPart("before")]), ModelResponse(parts=[TextPart("yes")])]
-        await recoverable_run(agent, "now", deps="the deps", message_history=history)
-
-        assert heard == ["the deps"]
-        assert user_words(model.requests[0]) == "before\nnow"
-
-
-class TestLog:
-    async def test_c40_exception_cause_and_action_of_each_run_and_the_end_are_logged(
-        self, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        caplog.set_level("INFO")
-        await recoverable_run(Script([http(529), says("back")]).agent(), "hello", config=Watched().config())
-        healed = [one.getMessage() for one in caplog.records]
-        caplog.clear()
-        with pytest.raises(ModelHTTPError):
-            await recoverable_run(Script([http(401)]).agent(), "hello", config=Watched().config())
-
-        assert [one.partition(":")[0] for one in healed] == ["clinic.treated", "clinic.healed"]
-        assert all(word in healed[0] for word in ("run 1 of 3", "ModelHTTPError", "transient_error", "retry"))
-        (given_up,) = [one.getMessage() for one in caplog.records]
-        assert given_up.startswith("clinic.abandoned: run 1 of 3: ModelHTTPError")
-        assert all(word in given_up for word in ("logic_error", "given up"))
+from tests.clinic.histories import (
+    long_history,
+    notes_of,
+    orphans,
+    user_words,
+    weather,
+    window,
+)
 
 
 class TestMeaning:
@@ -501,147 +424,6 @@ class TestIdempotence:
         assert (result.output, paid) == ("done", [5, 5])
 
 
-class TestTruncated:
-    async def test_recover_asks_for_an_answer_that_fits(self) -> None:
-        model, watched = Script([says("half an ans", "length"), says("whole")]), Watched()
-
-        result = await recoverable_run(model.agent(), "tell me", config=watched.config())
-
-        assert result.output == "whole"
-        assert "output limit" in (model.infos[1].instructions or "")
-        (case,) = watched.cases
-        assert (case.diagnosis, case.detail, case.triage[0].occasion) == (None, "output_limit", "cut_answer")
-        assert result.usage.output_tokens == 2 * OUTPUT
-
-    async def test_recover_raises_what_it_has_where_every_answer_is_cut(self) -> None:
-        model = Script([says("half", "length")])
-
-        with pytest.raises(AnswerCut) as failed:
-            await recoverable_run(model.agent(), "tell me", config=Watched().config())
-
-        assert len(model.requests) == 3
-        assert failed.value.result.output == "half"
-
-    async def test_return_takes_it_as_it_is(self) -> None:
-        model, watched = Script([says("half", "length")]), Watched()
-
-        result = await recoverable_run(model.agent(), "tell me", on_truncated="return", config=watched.config())
-
-        assert (result.output, len(model.requests), watched.cases) == ("half", 1, [])
-
-    async def test_raise_makes_no_further_run(self) -> None:
-        model = Script([says("half", "length"), says("whole")])
-
-        with pytest.raises(AnswerCut, match="finish reason 'length'") as failed:
-            await recoverable_run(model.agent(), "tell me", on_truncated="raise", config=Watched().config())
-
-        assert len(model.requests) == 1
-        assert failed.value.finish == "length"
-
-    @pytest.mark.parametrize("how", ["recover", "return", "raise"])
-    async def test_arguments_that_were_cut_are_a_failure_in_each_form(self, how: Any) -> None:
-        cut = calls("weather", '{"city": "Lis', finish="length")
-        model, watched = Script([cut, cut, says("in parts")]), Watched()
-
-        result = await recoverable_run(model.agent(tools=[weather]), "write", on_truncated=how, config=watched.config())
-
-        assert result.output == "in parts"
-        assert watched.cases[0].diagnosis.root_cause == "invalid_tool_arguments"  # type: ignore[union-attr]
-        assert "smaller calls" in (model.infos[-1].instructions or "")
-
-    async def test_a_typed_answer_with_whole_arguments_is_whole(self) -> None:
-        class City(BaseModel):
-            name: str
-
-        model = Script([lambda messages, info: calls(info.output_tools[0].name, {"name": "Lisbon"}, finish="length")])
-
-        result = await recoverable_run(model.agent(output_type=City), "which?", config=Watched().config())
-
-        assert (result.output, len(model.requests)) == (City(name="Lisbon"), 1)
-
-    async def test_a_typed_answer_that_is_read_from_a_text_is_whole_if_it_could_be_read(self) -> None:
-        class City(BaseModel):
-            name: str
-
-        model = Script([says('{"name": "Lisbon"}', "length")])
-
-        result = await recoverable_run(
-            model.agent(output_type=PromptedOutput(City)), "which?", config=Watched().config()
-        )
-
-        assert (result.output, len(model.requests)) == (City(name="Lisbon"), 1)
-
-    async def test_a_text_that_the_callers_function_takes_is_cut_like_any_other(self) -> None:
-        def split(text: str) -> list[str]:
-            return text.split()
-
-        model = Script([says("half an ans", "length"), says("whole")])
-
-        result = await recoverable_run(model.agent(output_type=TextOutput(split)), "tell me", config=Watched().config())
-
-        assert (result.output, len(model.requests)) == (["whole"], 2)
-
-    async def test_a_text_that_a_filter_stopped_is_not_tried_again(self) -> None:
-        model = Script([says("how to build a", "content_filter")])
-
-        with pytest.raises(AnswerCut):
-            await recoverable_run(model.agent(), "tell me", config=Watched().config())
-
-        assert len(model.requests) == 1
-
-
-class TestWindow:
-    async def test_a_run_that_had_got_on_goes_on_and_repeats_no_tool(self) -> None:
-        ran: list[int] = []
-
-        def works(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-            if size(messages) > 9_000:
-                raise window_error()
-            if "shortened" in user_words(messages):
-                return says("done")
-            return calls("read", {"page": len(ran)})
-
-        model, watched = Script([works]), Watched()
-        agent = model.agent(system_prompt="You are the keeper.")
-
-        @agent.tool_plain
-        def read(page: int) -> str:
-            ran.append(page)
-            return f"page {page}: " + "words " * 150
-
-        result = await recoverable_run(agent, "read it all", config=watched.config())
-
-        assert result.output == "done"
-        assert ran == sorted(set(ran))
-        sent = model.requests[-1]
-        assert "read it all" in user_words(sent)
-        assert sent[0].parts[0].content == "You are the keeper."  # type: ignore[union-attr]
-        assert orphans(sent) == []
-        assert user_words(sent).count("shortened because") == 1
-
-    async def test_f_cl_5_a_summary_that_is_still_too_long_leaves_the_last_turn_and_then_it_ends(self) -> None:
-        model, watched = Script([window(1)]), Watched()
-
-        with pytest.raises(UnexpectedModelBehavior if WINDOW is None else WINDOW):
-            await recoverable_run(
-                model.agent(), "and now?", 5, message_history=long_history(30), config=watched.config()
-            )
-
-        sizes = [size(sent) for sent in model.requests]
-        assert len(sizes) == 3
-        assert sizes[0] > sizes[1] > sizes[2]
-        assert [sum("shortened" in user_words(sent) for sent in model.requests)] == [1], "never twice in one recovery"
-
-    async def test_a_prompt_that_alone_is_too_long_ends_at_once(self) -> None:
-        model = Script([window(1)])
-
-        with pytest.raises(Exception, match="full") as failed:
-            await recoverable_run(model.agent(), "much too long", config=Watched().config())
-
-        assert len(model.requests) == 1
-        assert "there is no history that could be shortened" in notes_of(failed.value)
-
-
 class TestBadInput:
     @pytest.mark.parametrize("prompt", [5, 1.5, b"bytes", object(), {"a": 1}])
     async def test_a_prompt_that_is_no_prompt_is_refused_before_any_run(self, prompt: Any) -> None:
@@ -703,52 +485,3 @@ class TestBadInput:
         model = Script([Mute(), says("fine")])
 
         assert (await recoverable_run(model.agent(), "hello", config=Watched().config())).output == "fine"
-
-
-# --- Windows ---------------------------------------------------------------------------------------------------------
-
-from pydantic_ai import exceptions  # noqa: E402
-
-WINDOW = getattr(exceptions, "ModelContextWindowExceededError", None)
-
-
-def window_error() -> Exception:
-    assert WINDOW is not None
-    return WINDOW("a model", "full")  # type: ignore[no-any-return]
-
-
-def size(messages: list[ModelMessage]) -> int:
-    return sum(len(str(part)) for one in messages for part in one.parts)
-
-
-def window(most: int) -> Any:
-    def answers(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        if size(messages) > most:
-            raise window_error()
-        return says("within the window")
-
-    return answers
-
-
-def long_history(turns: int) -> list[ModelMessage]:
-    first = ModelRequest(parts=[SystemPromptPart("You are the keeper."), UserPromptPart("turn 0 " + "word " * 60)])
-    said: list[ModelMessage] = [first, ModelResponse(parts=[TextPart("answer 0")])]
-    for turn in range(1, turns):
-        said.append(ModelRequest(parts=[UserPromptPart(f"turn {turn} " + "word " * 60)]))
-        said.append(ModelResponse(parts=[ToolCallPart("look", {"n": turn}, f"id-{turn}-a")]))
-        said.append(ModelRequest(parts=[ToolReturnPart("look", "seen", f"id-{turn}-a")]))
-        said.append(ModelResponse(parts=[TextPart(f"answer {turn}")]))
-    return said
-
-
-def orphans(messages: list[ModelMessage]) -> list[str]:
-    called: set[str] = set()
-    found: list[str] = []
-    for one in messages:
-        for part in one.parts:
-            if isinstance(part, ToolCallPart):
-                called.add(part.tool_call_id)
-            elif isinstance(part, ToolReturnPart) and part.tool_call_id not in called:
-                found.append(part.tool_call_id)
-    returned = {part.tool_call_id for one in messages for part in one.parts if isinstance(part, ToolReturnPart)}
-    return found + sorted(called - returned)

@@ -19,7 +19,7 @@ from phoenixd.clinic import Summarizer
 from phoenixd.clinic.history import cut_of, last_turn, paired
 from phoenixd.documents.cleaner import Cleaner
 from tests.clinic.agents import says
-from tests.clinic.test_recovery import long_history, orphans, user_words
+from tests.clinic.histories import long_history, orphans, user_words
 
 CLEAN = Cleaner()
 

@@ -364,7 +364,7 @@ PLANTS = (
                 "            if treated is None:\n                treated = order\n",
             ),
         ),
-        ("tests/clinic/test_recovery.py", "tests/clinic/test_causes.py"),
+        ("tests/clinic/test_recovery.py", "tests/clinic/test_causes.py", "tests/clinic/test_too_long.py"),
     ),
     Plant(
         "an agent is started again after abort",
