@@ -204,6 +204,12 @@ def fleet_of(dice: random.Random) -> dict[str, AgentSpec]:
 
 async def _meddle(simulation: Simulation, dice: random.Random) -> None:
     """What the storm's operators leave out: answers, other declarations, removals and newcomers."""
+
+    def declare(spec: AgentSpec, start: bool) -> None:
+        if start:
+            simulation.host.promises.operator_asks(spec.name, wants_running=True)
+        simulation.daemon.supervisor.tell(AgentDeclared(spec, start=start))
+
     while True:
         await anyio.sleep(dice.expovariate(1 / 400))
         daemon = simulation.daemon
@@ -220,12 +226,14 @@ async def _meddle(simulation: Simulation, dice: random.Random) -> None:
                 spec = simulation.specs[dice.choice(sorted(simulation.specs))]
                 cwd = dice.choice(["/srv", "/elsewhere"])
                 changed = AgentSpec(**{**_fields(spec), "cwd": cwd, "account": dice.choice([None, "team"])})
-                daemon.supervisor.tell(AgentDeclared(changed, start=dice.random() < 0.5))
+                declare(changed, dice.random() < 0.5)
             case 3:
-                daemon.supervisor.tell(AgentWithdrawn(dice.choice(sorted(agents))))
+                leaving = dice.choice(sorted(agents))
+                simulation.host.promises.operator_withdraws(leaving)
+                daemon.supervisor.tell(AgentWithdrawn(leaving))
             case _:
                 newcomer = AgentSpec(f"new-{dice.randrange(4)}", ("claude",), "/srv", harness="claude", prompt="Begin.")
-                daemon.supervisor.tell(AgentDeclared(newcomer, start=True))
+                declare(newcomer, True)
 
 
 def _fields(spec: AgentSpec) -> dict[str, Any]:

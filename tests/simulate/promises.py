@@ -55,6 +55,10 @@ class Promises:
             self._asked_up[agent] += 1
         return self._asked_up[agent]
 
+    def operator_withdraws(self, agent: str) -> None:
+        """A stop binds no longer than its agent is declared."""
+        self.operator_asks(agent, wants_running=True)
+
     def operator_was_answered(self, agent: str, wants_running: bool, last_incarnation: int, place: int) -> None:
         """A stop binds unless a start was asked for after it: while the journal dawdles, both wait for an answer."""
         self.tell(f"operator was answered: {'start' if wants_running else 'stop'} {agent}")
