@@ -227,7 +227,7 @@ async def _meddle(simulation: Simulation, dice: random.Random) -> None:
                 cwd = dice.choice(["/srv", "/elsewhere"])
                 changed = AgentSpec(**{**_fields(spec), "cwd": cwd, "account": dice.choice([None, "team"])})
                 declare(changed, dice.random() < 0.5)
-            case 3:
+            case 3 if agents:
                 leaving = dice.choice(sorted(agents))
                 simulation.host.promises.operator_withdraws(leaving)
                 daemon.supervisor.tell(AgentWithdrawn(leaving))

@@ -206,8 +206,27 @@ class AgentStage:
             lambda: find_record(self.transcript(session_id), condition), PATIENCE, "such a record in the transcript"
         )
 
-    def kill_agent(self) -> None:
-        os.kill(self.row()["pid"], signal.SIGKILL)
+    def wait_written(self, session_id: str, words: bytes) -> None:
+        """Wait until the transcript of any CLI has these: what is written comes later than what is done."""
+        eventually_sync(lambda: self.transcript(session_id).exists(), PATIENCE, "a transcript")
+        eventually_sync(lambda: words in self.transcript(session_id).read_bytes(), PATIENCE, f"{words!r} in it")
+
+    def kill_agent(self, meanwhile: Callable[[], object] | None = None) -> None:
+        """Kill -9 its CLI. meanwhile: done to the CLI's files when it is dead, and before the daemon looks at them.
+
+        A CLI that lives may write its transcript again, and one that is stopped is continued by its shim: the daemon is
+        stopped instead.
+        """
+        agent, daemon = self.row()["pid"], self.stage.process
+        if meanwhile is None:
+            os.kill(agent, signal.SIGKILL)
+            return
+        assert daemon is not None
+        daemon.send_signal(signal.SIGSTOP)
+        os.kill(agent, signal.SIGKILL)
+        eventually_sync(lambda: not Path(f"/proc/{agent}").exists(), PATIENCE, "the CLI is dead, with all its threads")
+        meanwhile()
+        daemon.send_signal(signal.SIGCONT)
 
     def _tmux(self, *arguments: str, check: bool = True) -> str:
         command = ["tmux", "-N", "-S", str(self.stage.runtime / "tmux.sock"), *arguments]

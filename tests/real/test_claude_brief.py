@@ -107,9 +107,11 @@ def test_p18_p24_p45_what_it_was_doing_outlives_clear_compaction_kill_9_and_the_
     )
     assert told.stdout == f"RECOVERY DETECTED - Last task: {TILL}\nOpen loops: {len(known(stage)['open_loops'])}\n"
 
-    for session in (first, second):
-        stage.transcript(session).unlink()
-    stage.kill_agent()
+    def forget() -> None:
+        for session in (first, second):
+            stage.transcript(session).unlink()
+
+    stage.kill_agent(forget)
     anew = stage.asked(after=request.number)
 
     assert anew.session_id not in (first, second)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -70,15 +68,8 @@ def closed(stage: ClaudeStage) -> list[str]:
 def begun_anew(stage: ClaudeStage, request: RecordedRequest) -> str:
     """All that the next session is asked first, after kill -9 in the turn of that request; its transcript is gone."""
     assert request.session_id is not None
-    # A CLI that lives may write its prompt, and make the file again; and one that is stopped is continued by its shim.
-    # So the daemon is stopped, and looks for the transcript when that is gone.
-    agent, daemon = stage.row()["pid"], stage.stage.process
-    assert daemon is not None
-    daemon.send_signal(signal.SIGSTOP)
-    os.kill(agent, signal.SIGKILL)
-    eventually_sync(lambda: not Path(f"/proc/{agent}").exists(), PATIENCE, "the CLI is dead, with all its threads")
-    stage.transcript(request.session_id).unlink(missing_ok=True)
-    daemon.send_signal(signal.SIGCONT)
+    session = request.session_id
+    stage.kill_agent(lambda: stage.transcript(session).unlink(missing_ok=True))
     anew = stage.asked(after=request.number)
     while anew.session_id == request.session_id:  # What the old one had sent before it died may arrive late.
         anew = stage.asked(after=anew.number)

@@ -156,11 +156,13 @@ def test_p45_without_its_transcript_it_begins_anew_with_loops_and_goal(
     number, session = in_mid_turn(stage)
     state = stage.document("state.json")
     (stage.directory / "state.json").write_text(json.dumps({**state, "open_loops": [LOOP]}))
-    stage.transcript(session).unlink()
-    if transcript is not None:
-        stage.transcript(session).write_bytes(transcript)
 
-    stage.kill_agent()
+    def damage() -> None:
+        stage.transcript(session).unlink()
+        if transcript is not None:
+            stage.transcript(session).write_bytes(transcript)
+
+    stage.kill_agent(damage)
 
     anew = stage.asked(after=number)
     assert anew.session_id != session

@@ -58,8 +58,7 @@ def in_mid_turn(stage: ContractStage) -> tuple[int, dict[str, Any]]:
     stage.up(keys=SOON)
     request = stage.asked(r"docs/plan\.md")
     row = stage.until("its hooks come", lambda row: row["hooks"] == "ok" and row["activity"] == "working")
-    eventually_sync(lambda: stage.transcript(row["session_id"]).exists(), what="a transcript")
-    eventually_sync(lambda: b"docs/plan" in stage.transcript(row["session_id"]).read_bytes(), what="the prompt in it")
+    stage.wait_written(row["session_id"], b"docs/plan")
     return request.number, row
 
 
@@ -68,7 +67,7 @@ def idle(stage: ContractStage, **declared: Any) -> dict[str, Any]:
     stage.up(keys=SOON, **declared)
     stage.asked(r"docs/plan\.md")
     row = stage.until_idle()
-    eventually_sync(lambda: b"Done." in stage.transcript(row["session_id"]).read_bytes(), what="its answer on record")
+    stage.wait_written(row["session_id"], b"Done.")
     return row
 
 
@@ -143,8 +142,7 @@ def test_garbled(stage: ContractStage) -> None:
 
 
 def begun_anew(stage: ContractStage, number: int, row: dict[str, Any], damage: Callable[[Path], object]) -> None:
-    damage(stage.transcript(row["session_id"]))
-    stage.kill_agent()
+    stage.kill_agent(lambda: damage(stage.transcript(row["session_id"])))
     anew = stage.asked(r"docs/plan\.md", after=number)
     back = stage.until("it runs anew", lambda now: now["mode"] == "fresh" and now["activity"] == "idle")
     assert GOAL in anew.whole_text

@@ -51,6 +51,7 @@ def test_promise_5_a_real_cli_works_within_its_fence_and_is_resumed_and_stopped(
     assert os.stat(f"/proc/{worked['pid']}/ns/user").st_ino != os.stat("/proc/self/ns/user").st_ino
     assert NAME in (stage.workspace / "seen").read_text()
 
+    stage.wait_written(worked["session_id"], b"docs/plan")
     stage.kill_agent()
 
     stage.asked("You were interrupted", after=first.number + 1)
