@@ -154,7 +154,7 @@ class ClaudeCode(Harness):
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         return claude.queued_prompt(record)
 
-    def permission_told(self, record: Mapping[str, Any]) -> PermissionTold | None:
+    def permission_told(self, record: Mapping[str, Any]) -> tuple[PermissionTold, ...]:
         return claude.permission_told(record)
 
     headless = ClaudeHeadless()

@@ -20,16 +20,18 @@ from phoenixd.harness.trust import Read
 
 @dataclass(frozen=True, slots=True)
 class PermissionTold:
-    """What a record tells of permissions.
+    """What a record tells of the permission for one call.
 
-    answered: by a hook's answer, and so not at the terminal. ended: the call was made and is over, however it was
-    allowed. refused: a person said No to it, or broke it off when it was under way already; nobody can tell which.
-    calls: the ids of the calls that it is about. at: when the CLI made the record (wall), which is before it wrote it.
+    allowed, denied: by a hook's answer, and so not at the terminal. ended: the call is over, however it was settled.
+    refused: a person said No to it, or broke it off when it was under way already; nobody can tell which. call: its
+    id. at: when the CLI made the record (wall), which is before it wrote it. words: of a call that failed, what its
+    model reads of that, in which a denial has its reason.
     """
 
-    what: Literal["answered", "ended", "refused"]
-    calls: tuple[str, ...]
+    what: Literal["allowed", "denied", "ended", "refused"]
+    call: str
     at: float
+    words: str = ""
 
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
@@ -226,8 +228,8 @@ class Harness(Protocol):
         return None
 
     @property
-    def permission_told(self) -> Callable[[Mapping[str, Any]], PermissionTold | None] | None:
-        """What a transcript record tells of a permission; None for a CLI that writes nothing of the kind."""
+    def permission_told(self) -> Callable[[Mapping[str, Any]], tuple[PermissionTold, ...]] | None:
+        """What a transcript record tells of permissions; None for a CLI that writes nothing of the kind."""
         return None
 
     @property

@@ -86,7 +86,7 @@ class Writes(Protocol):
 class AnswerGiven:
     """An answer to a request for permission, and what in the session's files can tell of it.
 
-    mark: ASCII, part of what a denied agent was told. after: the lengths of the files before it was given, in bytes.
+    mark: ASCII, the end of what a denied agent was told. after: the lengths of the files before it was given, in bytes.
     since: when it was given (wall), because a CLI writes some time after it has made a record. call: the id of the call
     that asks; empty where that is not known.
     """

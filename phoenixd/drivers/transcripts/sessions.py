@@ -36,6 +36,7 @@ from phoenixd.drivers.transcripts.tail import TranscriptTail, end_facts, newest_
 from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.drivers.transcripts.task_files import read_tasks
 from phoenixd.drivers.transcripts.turns import newest_turns
+from phoenixd.drivers.transcripts.whose_word import whose_word
 from phoenixd.drivers.transcripts.witness import TIME_LIMIT as WITNESS_LIMIT
 from phoenixd.drivers.transcripts.witness import read_witness
 from phoenixd.errors import NoAnswer
@@ -50,9 +51,6 @@ QUEUE_LIMIT = 16 << 20
 
 ANSWER_LIMIT = 64 << 20
 """Bytes in which it is looked for what became of an answer."""
-
-CLOCK_STEP = 0.001
-"""Seconds to which records of CLIs tell their time, cut off."""
 
 MOST_LEDGERS = 16
 """Ledgers that are held in memory; the others go on from what was kept of them."""
@@ -245,23 +243,18 @@ class TranscriptFiles:
         paths = self._files(agent)
         if not paths or (given.allow and tells is None):
             return True  # Nothing of the kind is ever written, so its absence means nothing.
-        found: bool | None = None
+        said: list[PermissionTold] = []
         for path in paths:
             with open_lines(path) as lines:
                 begin = given.after.get(path, 0)
                 for line in lines.forwards(begin) if lines is not None else ():
                     if line.start - begin > ANSWER_LIMIT:
                         break
-                    if given.mark.encode() in line.content:
+                    if tells is None and given.mark.encode() in line.content:
                         return True
                     record = parse_line(line.content) if tells is not None and not line.is_clipped else None
-                    told = tells(record) if tells is not None and record is not None else None
-                    if told is None or not _is_about(told, given):
-                        continue
-                    if told.what == "answered" and given.allow:
-                        return True
-                    found = False if told.what == "ended" or not given.allow else found
-        return found
+                    said += tells(record) if tells is not None and record is not None else ()
+        return whose_word(given, said)
 
     def _queued(self, agent: Agent, after: int) -> tuple[str, ...]:
         path, harness = self._file(agent), HARNESSES.get(agent.spec.harness)
@@ -301,11 +294,6 @@ class TranscriptFiles:
         if path is None or os.path.lexists(path) or not glob.has_magic(path):
             return path
         return next(iter(newest_matching(path, 1)), None)
-
-
-def _is_about(told: PermissionTold, given: AnswerGiven) -> bool:
-    """Whether a record can tell of this answer: it is no older, and about the call that asked, where that is known."""
-    return told.at >= given.since - CLOCK_STEP and (not given.call or given.call in told.calls)
 
 
 def _form(agent: Agent) -> TranscriptForm | None:

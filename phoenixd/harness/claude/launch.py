@@ -33,6 +33,9 @@ PERMISSION_TIMEOUT_S = 86_400
 REFUSED = "The user doesn't want to proceed with this tool use."
 """How the result of a call begins to which a person said No, or which was broken off."""
 
+WORDS_KEPT = 4096
+"""Characters of what a model reads of a call that failed; a denial ends with the mark of its answer."""
+
 VARIABLES = {"CLAUDE_CODE_DISABLE_AGENT_VIEW": "1"}
 
 NO_MEMORY = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
@@ -195,30 +198,41 @@ def queued_prompt(record: Mapping[str, Any]) -> str | None:
     return content if queued and isinstance(content, str) else None
 
 
-def permission_told(record: Mapping[str, Any]) -> PermissionTold | None:
-    """Whether this record says that a hook's answer settled a permission, that a call is over, or that it was refused.
+def permission_told(record: Mapping[str, Any]) -> tuple[PermissionTold, ...]:
+    """What this record says of each call: that a hook's answer settled its permission, that it is over or was refused.
 
     The first is written when the call is denied or when it ends, before its result; never if the terminal was first.
     A copy of a result, as 2.1.332 keeps it beside a request to its API, has no time and tells nothing.
     """
     attachment, message, at = record.get("attachment"), record.get("message"), read_time(record.get("timestamp"))
     if at is None:
-        return None
+        return ()
     if isinstance(attachment, dict) and attachment.get("type") == "hook_permission_decision":
-        decided = attachment.get("hookEvent") == "PermissionRequest"
-        return PermissionTold("answered", _ids(attachment.get("toolUseID")), at) if decided else None
+        call, decision = attachment.get("toolUseID"), attachment.get("decision")
+        if attachment.get("hookEvent") != "PermissionRequest" or not isinstance(call, str):
+            return ()
+        return (PermissionTold("denied" if decision == "deny" else "allowed", call, at),)
     content = message.get("content") if isinstance(message, dict) else None
-    parts = content if isinstance(content, list) else []
-    results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
-    if not results:
-        return None
-    is_refused = any(str(result.get("content")).startswith(REFUSED) for result in results)
-    calls = _ids(*(result.get("tool_use_id") for result in results))
-    return PermissionTold("refused" if is_refused else "ended", calls, at)
+    results = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return tuple(_over(one, at) for one in results if one.get("type") == "tool_result" and _is_of_a_call(one))
 
 
-def _ids(*said: object) -> tuple[str, ...]:
-    return tuple(one for one in said if isinstance(one, str))
+def _is_of_a_call(result: Mapping[str, Any]) -> bool:
+    return isinstance(result.get("tool_use_id"), str)
+
+
+def _over(result: Mapping[str, Any], at: float) -> PermissionTold:
+    """What a tool printed may begin with any words: only those of a failure are the CLI's."""
+    words = _text_of(result.get("content")) if result.get("is_error") is True else ""
+    is_refused = words.startswith(REFUSED)
+    return PermissionTold("refused" if is_refused else "ended", result["tool_use_id"], at, words[-WORDS_KEPT:])
+
+
+def _text_of(content: object) -> str:
+    parts = content if isinstance(content, list) else [{"text": content}]
+    return "\n".join(
+        str(part["text"]) for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)
+    )
 
 
 def api_key_tail(key: str) -> str:

@@ -296,20 +296,28 @@ def test_promise_11_the_transcript_tells_whose_word_settled_a_permission() -> No
         "is_error": True,
     }
 
-    def told(**record: object) -> PermissionTold | None:
+    def told(**record: object) -> tuple[PermissionTold, ...]:
         return claude.permission_told({"timestamp": "2026-11-21T10:00:00.250Z", **record})
 
     def said(content: object) -> dict[str, object]:
         return {"role": "user", "content": content}
 
     at = 1795255200.25
-    assert told(type="attachment", attachment=decision) == PermissionTold("answered", ("t",), at)
-    assert told(type="attachment", attachment={**decision, "hookEvent": "PreToolUse"}) is None
-    assert told(type="user", message=said([result])) == PermissionTold("ended", ("t",), at)
-    assert told(type="user", message=said([result, {**refusal, "tool_use_id": "u"}])) == PermissionTold(
-        "refused", ("t", "u"), at
+    assert told(type="attachment", attachment=decision) == (PermissionTold("allowed", "t", at),)
+    denied = {**decision, "decision": "deny"}
+    assert told(type="attachment", attachment=denied) == (PermissionTold("denied", "t", at),)
+    assert told(type="attachment", attachment={**decision, "hookEvent": "PreToolUse"}) == ()
+    assert told(type="user", message=said([result])) == (PermissionTold("ended", "t", at),)
+    assert told(type="user", message=said([result, {**refusal, "tool_use_id": "u"}])) == (
+        PermissionTold("ended", "t", at),
+        PermissionTold("refused", "u", at, refusal["content"]),
     )
-    assert told(type="user", message=said([{**result, "tool_use_id": 5}])) == PermissionTold("ended", (), at)
-    assert told(type="user", message=said("go on")) is None
+    quoted = {**refusal, "is_error": False}
+    assert told(type="user", message=said([quoted])) == (PermissionTold("ended", "t", at),), "a tool printed it"
+    parts = [{"type": "text", "text": "Not now."}, {"type": "text", "text": "(phoenixd #7)"}]
+    failed = {**result, "is_error": True, "content": parts}
+    assert told(type="user", message=said([failed])) == (PermissionTold("ended", "t", at, "Not now.\n(phoenixd #7)"),)
+    assert told(type="user", message=said([{**result, "tool_use_id": 5}])) == ()
+    assert told(type="user", message=said("go on")) == ()
     # The copy of a result that 2.1.332 keeps beside its request to the API has no time.
-    assert claude.permission_told({"type": "api-request-blob", "message": said([result])}) is None
+    assert claude.permission_told({"type": "api-request-blob", "message": said([result])}) == ()
