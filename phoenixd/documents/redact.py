@@ -18,6 +18,7 @@ from typing import Any
 
 from phoenixd.documents.plain_text import without_hidden, without_sequences
 from phoenixd.documents.private_keys import without_private_keys
+from phoenixd.documents.secret_places import in_small_letters, names_only, without_placed, without_wrapped
 from phoenixd.documents.secret_shapes import VENDORS, alternatives, without_marked
 
 Clean = Callable[[str], str]
@@ -42,15 +43,38 @@ _NAME_WORD = re.compile(
 
 _ASSIGNED = re.compile(
     r"(?P<rest>[\w.-]{0,40}+(?:[ \t][\w.-]{1,20}+){0,2})"
-    r"(?P<between>[\\\"'\])]{0,4}+[ \t]{0,4}+(?P<sign>=>|[:?|]?={1,3}|\|\||:{1,3}|>|,)[ \t]{0,4}+"
+    r"(?P<between>[\\\"'\])]{0,4}+[ \t]{0,24}+(?P<sign>=>|[:?|]?={1,3}|\|\||:{1,3}|>|,)[ \t]{0,4}+"
     r"(?:(?i:bearer|basic|token)[ \t]{1,4}+)?)"
-    r"(?P<value>\\\"[^\"\\\n]{4,200}+\\\"|\"[^\"\n]{4,200}+\"|'[^'\n]{4,200}+'"
+    r"(?P<value>\\\"[^\"\\\n]{4,200}+\\\"|\"(?:[^\"\\\n]|\\[^\n]){4,200}\"|'[^'\n]{4,200}+'"
     r"|(?:\\?[\"'`])?[^\s\"'`<>(){}\[\],;\\]{4,64}+)"
 )
+_IDENTIFIER = re.compile(r"[A-Za-z_]")
+_CODE = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]\w*)*|(?:Get|Read|New|Import|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+")
+"""A name, one of its parts, or a command of PowerShell."""
+_PARTS = re.compile(r"[_. -]")
+_TALK = frozenset(
+    """
+    must should shall cannot can may too not is was has are required invalid incorrect missing expired wrong weak empty
+    changed updated reset authentication field mismatch does doesn
+    """.split()
+)
+"""What a message says of a password, and nobody takes for one."""
+_TYPES = frozenset({"str", "string", "bytes", "secretstr", "optional", "bool", "int", "number", "any", "object"})
+"""What languages call the type of such a name."""
+_OWNERS = frozenset(
+    """
+    self this cls os process config cfg conf settings args options opts params env environ secrets credentials creds
+    request req ctx context user account client form data props state input values kwargs event event app db
+    """.split()
+)
+"""What programs take a secret from."""
 _ON = re.compile(r"[^\s\"'`<>(){}\[\],;\\]*+")
 """What goes on after the part of a value that was judged."""
 _ALWAYS = re.compile(r"pass(?:word|wd|phrase)|pwd|secret|credential|creds")
 """Names whose value is a secret whatever it looks like."""
+_ABOUT = re.compile(r"(?:ur[li]|endpoint|file|path|dir|page|link)$")
+_PLACE = re.compile(r"(?:https?://[^\s/@?]+(?:/[^\s@?]*)?|[~.]?/[^\s]*)$")
+"""Where something is, which is no secret as long as nothing in it is one."""
 _MOSTLY = re.compile(r"token|(?:api|access|private)[_. -]?key|auth(?!or(?!iz))|cred")
 _RANDOM = re.compile(r"(?!\d{4}-\d\d)[\w=+-][\w=.+/:%~-]{13,}")
 _BEARER = re.compile(r"\b(bearer|basic)([ \t]{1,4}+)([A-Za-z0-9_\-.~+/=]{12,}+)", re.IGNORECASE)
@@ -64,7 +88,6 @@ _SECRET_DATA = re.compile(
 _USERINFO = re.compile(r"(://[^\s/:@]{0,100}+:)([^\s/@]{1,200}+)@")
 _ESCAPE = re.compile(r"\\{1,8}+u(?!00(?:[01]|22|5[cC])|[dD][89a-fA-F])([0-9a-fA-F]{4})")
 """A character as JSON may write it; not one that has to be written so, nor half of one."""
-_CAPITALS = re.compile("[A-Z]+")
 _SECRET_NAME = re.compile(
     r"pass(word|wd|phrase)|pwd|secret|credential|token|(api|access|private)_?key|_key$|auth(?!or(?!iz))",
     re.IGNORECASE,
@@ -122,9 +145,9 @@ def _redacted(text: str, values: Sequence[str], marks: Sequence[str]) -> str:
             text = _marked(mark).sub(REDACTED, text)
     text = without_marked(without_private_keys(text, REDACTED), REDACTED)
     if "://" in text:
-        text = _USERINFO.sub(rf"\g<1>{REDACTED}@", text)
+        text = _USERINFO.sub(lambda found: found[0] if names_only(found[2]) else f"{found[1]}{REDACTED}@", text)
     text = _BEARER.sub(_replace_bearer, text)
-    return _without_assigned(_without_told(text))
+    return without_wrapped(_without_assigned(without_placed(_without_told(text), REDACTED)), REDACTED)
 
 
 def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -> tuple[str, ...]:
@@ -200,7 +223,7 @@ def _without_assigned(text: str) -> str:
     """What is assigned to a name that speaks of a secret."""
     kept: list[str] = []
     position = 0
-    for word in _NAME_WORD.finditer(_lowered(text)):
+    for word in _NAME_WORD.finditer(in_small_letters(text)):
         if word.start() < position:
             continue
         found = _ASSIGNED.match(text, word.end())
@@ -209,7 +232,9 @@ def _without_assigned(text: str) -> str:
         value = found["value"]
         opening = value[: len(value) - len(value.lstrip("\\\"'`"))]
         bare = value.strip("\\\"'`")
-        if _is_secret(word[0] + found["rest"].lower(), found["sign"], bare):
+        name = word[0] + found["rest"].lower()
+        is_named = not opening and _is_code(text, word.start(), name, found)
+        if not is_named and _is_secret(name, found["sign"], bare):
             begin = found.start("value") + len(opening)
             kept += [text[position:begin], REDACTED]
             closed = len(opening) + len(bare) < len(value)
@@ -222,15 +247,32 @@ def _end(text: str, position: int) -> int:
     return going_on.end() if going_on is not None else position
 
 
-def _lowered(text: str) -> str:
-    """The text in small letters, each in its place."""
-    lowered = text.lower()
-    # A few capitals of other scripts become two letters.
-    return lowered if len(lowered) == len(text) else _CAPITALS.sub(lambda found: found[0].lower(), text)
+def _is_code(text: str, at: int, name: str, found: re.Match[str]) -> bool:
+    """Whether what stands without quotes behind a name is code or talk that only names a secret.
+
+    at: where the name begins. A file of variables has its names in capitals, and what is assigned there is a value.
+    """
+    value, after, sign = found["value"].rstrip(":.,"), text[found.end("value") : found.end("value") + 1], found["sign"]
+    if sign == "::":
+        return _IDENTIFIER.match(value) is not None
+    if _CODE.fullmatch(value) is None:
+        return False
+    if "-" in value:
+        return True
+    if text[at : at + 2].isupper():
+        return False
+    first, _, rest = value.partition(".")
+    if after in ("(", "[") or "==" in sign or value.lower() in _TYPES:
+        return True
+    if rest:
+        return first in _OWNERS
+    return value.lower() in (name, _PARTS.split(name)[-1]) or (sign == ":" and value.lower() in _TALK)
 
 
 def _is_secret(name: str, sign: str, value: str) -> bool:
-    if value.startswith((REDACTED, "$", "%")):
+    if value.startswith((REDACTED, "$", "%")) or names_only(value):
+        return False
+    if _ABOUT.search(name) and _PLACE.match(value):
         return False
     is_one_word = " " not in name and "\t" not in name
     is_assigned = sign not in (",", ">", "||")
@@ -252,7 +294,7 @@ def _entropy(value: str) -> float:
 
 
 def _keep_first(match: re.Match[str]) -> str:
-    return f"{match[1]}{REDACTED}"
+    return match[0] if names_only(match[2]) else f"{match[1]}{REDACTED}"
 
 
 def _replace_bearer(match: re.Match[str]) -> str:

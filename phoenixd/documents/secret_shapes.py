@@ -159,7 +159,7 @@ _WITHIN: Mapping[str, str] = {
     "Q~": r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}",
     ".atlasv1.": r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{50,}+",
     "_mmk": r"(?<![A-Za-z0-9])[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",
-    ":A": r"(?<![A-Za-z0-9])[0-9]{8,10}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])",
+    ":A": r"(?:(?<![A-Za-z0-9])|(?<=/bot))[0-9]{8,10}:A[A-Za-z0-9_-]{34}(?![A-Za-z0-9_-])",
     "|": r"(?<![A-Za-z0-9])[0-9]{15,16}\|[A-Za-z0-9_-]{27,40}",
 }
 """Marks that stand in the middle, with the whole shape."""

@@ -217,7 +217,9 @@ def test_p79_an_operators_own_marks_are_patterns_too() -> None:
     ["token", "a.-", "eyJ", "sk-", "-----BEGIN RSA PRIVATE KEY-----", "://a:", "password=", "bearer ", "SG.", "auth_", "://",
      " ", "AKIA", "ghp_", "token: ", "a", "=", "\x1b[", "key:", "key=key:", "curl -u a:b", "curl \\", "kind: secret\n",
      " a: aaaaaaaaaaaa\n", 'Password" value="a', "s.a1", "t1.a", "sk-a", "password='", 'token=\\"', "İkey:",
-     "-----END PRIVATE KEY-----", "aaaa\\n", "aaaa\\n-----END PRIVATE KEY-----", "aaaa-----END", "\\u0061", "n\\"],
+     "-----END PRIVATE KEY-----", "aaaa\\n", "aaaa\\n-----END PRIVATE KEY-----", "aaaa-----END", "\\u0061", "n\\",
+     "login a password ", "--a-password ", "mysql -u ", "<password>", "auth=('a', ", "recovery codes\n", "a1b2c3d\n",
+     "abc ", "$6$a$", "cookie: a=", "the password is ", "password：", "/hooks/", "a_password: b c\n", 'password="\\"'],
 )  # fmt: skip
 @pytest.mark.slow
 @pytest.mark.timeout(60)
@@ -280,3 +282,49 @@ def test_what_agents_say_again_and_again_is_searched_once_for_the_same_secrets(m
     for _ in range(2):
         redact("x" * (SHORT + 1))
     assert len(searched) == 5, "long texts are not kept"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the token limit is 200000, and the password is required",
+        "password changed at 2025-06-11T10:00:00Z",
+        "password = getpass('Password: ')",
+        "self.password = password",
+        "def login(user: str, password: str) -> None:",
+        "api_key = os.environ['API_KEY']",
+        "if token == expected: return",
+        "docker build --secret id=npm,src=.npmrc .",
+        "psql --password --host db",
+        "--token-file /run/secrets/token",
+        "PASSWORD_RESET_URL=https://app.example.com/reset",
+        "secrets: inherit",
+        "curl -u $USER:$PASS https://repo.example.com/x",
+        "ssh login -p 2222",
+    ],
+)
+def test_p79_what_only_names_a_secret_stands_as_it_was(text: str) -> None:
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysqldump -u root -pX7hunter shop",
+        "docker login -u ci -p X7hunter registry.example.com",
+        "tool --db-password X7hunter --host db",
+        "CREATE USER shop IDENTIFIED BY 'X7hunter'",
+        "machine git.example.org login ci password X7hunter",
+        "requests.get(url, auth=('ci', 'X7hunter'))",
+        "Cookie: theme=dark; session=X7hunterX7hunterX7hunter",
+        "<password>X7hunter and more</password>",
+        "https://b.example.com/a?sp=r&sig=X7hunterX7hunterX7hunter&x=1",
+        "das Passwort für den Benutzer lautet X7hunter, der Port ist 8443",
+        "Recovery codes:\n  X7hunter-1\n  X7hunter-2\nThat is all.",
+        "deploy:$6$saltsalt$X7hunterX7hunterX7hunterX7hunter:19872:0",
+    ],
+)
+def test_p79_a_secret_is_known_by_its_place(text: str) -> None:
+    cleaned = redact(text)
+    assert "X7hunter" not in cleaned
+    assert redact(cleaned) == cleaned
