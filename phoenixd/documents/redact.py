@@ -18,8 +18,8 @@ from typing import Any
 
 from phoenixd.documents.plain_text import without_hidden, without_sequences
 from phoenixd.documents.private_keys import without_private_keys
-from phoenixd.documents.secret_places import in_small_letters, names_only, without_placed, without_wrapped
-from phoenixd.documents.secret_shapes import VENDORS, alternatives, without_marked
+from phoenixd.documents.secret_places import in_small_letters, names_only, without_placed
+from phoenixd.documents.secret_shapes import VENDORS, WRAPPED, alternatives, without_marked
 
 Clean = Callable[[str], str]
 """Takes the secrets out of a text."""
@@ -45,17 +45,20 @@ _ASSIGNED = re.compile(
     r"(?P<rest>[\w.-]{0,40}+(?:[ \t][\w.-]{1,20}+){0,2})"
     r"(?P<between>[\\\"'\])]{0,4}+[ \t]{0,24}+(?P<sign>=>|[:?|]?={1,3}|\|\||:{1,3}|>|,)[ \t]{0,4}+"
     r"(?:(?i:bearer|basic|token)[ \t]{1,4}+)?)"
-    r"(?P<value>\\\"[^\"\\\n]{4,200}+\\\"|\"(?:[^\"\\\n]|\\[^\n]){4,200}\"|'[^'\n]{4,200}+'"
+    r"(?P<value>\\\"[^\"\\\n]{4,200}+\\\"|\"(?:[^\"\\\n]|\\[^\n]){4,200}\"|\"[^\"\n]{4,200}+\"|'[^'\n]{4,200}+'"
     r"|(?:\\?[\"'`])?[^\s\"'`<>(){}\[\],;\\]{4,64}+)"
 )
-_IDENTIFIER = re.compile(r"[A-Za-z_]")
-_CODE = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]\w*)*|(?:Get|Read|New|Import|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+")
-"""A name, one of its parts, or a command of PowerShell."""
+_CODE = re.compile(r"[A-Za-z_]+(?:\.[A-Za-z_]\w*)*")
+"""A name, or one of its parts."""
+_CMDLET = re.compile(r"(?:Get|Read|New|Import|ConvertTo|ConvertFrom)-[A-Z][A-Za-z]+")
+_POWERSHELL = re.compile(r"\$[\w:]*$")
+_CALLED = re.compile(r"[(\[](?!\d+[)\]])")
+_COMPARED = re.compile(r"[ \t]+={2,3}[ \t]+")
 _PARTS = re.compile(r"[_. -]")
 _TALK = frozenset(
     """
-    must should shall cannot can may too not is was has are required invalid incorrect missing expired wrong weak empty
-    changed updated reset authentication field mismatch does doesn
+    must should shall cannot can may too not is was has are required invalid incorrect missing expired authentication
+    mismatch does doesn
     """.split()
 )
 """What a message says of a password, and nobody takes for one."""
@@ -72,12 +75,14 @@ _ON = re.compile(r"[^\s\"'`<>(){}\[\],;\\]*+")
 """What goes on after the part of a value that was judged."""
 _ALWAYS = re.compile(r"pass(?:word|wd|phrase)|pwd|secret|credential|creds")
 """Names whose value is a secret whatever it looks like."""
-_ABOUT = re.compile(r"(?:ur[li]|endpoint|file|path|dir|page|link)$")
+_ABOUT = re.compile(r"(?:^|[_.-])(?:ur[li]|endpoint|file|path|dir)$")
 _PLACE = re.compile(r"(?:https?://[^\s/@?]+(?:/[^\s@?]*)?|[~.]?/[^\s]*)$")
 """Where something is, which is no secret as long as nothing in it is one."""
 _MOSTLY = re.compile(r"token|(?:api|access|private)[_. -]?key|auth(?!or(?!iz))|cred")
 _RANDOM = re.compile(r"(?!\d{4}-\d\d)[\w=+-][\w=.+/:%~-]{13,}")
-_BEARER = re.compile(r"\b(bearer|basic)([ \t]{1,4}+)([A-Za-z0-9_\-.~+/=]{12,}+)", re.IGNORECASE)
+_BEARER = re.compile(
+    rf"\b((?i:bearer|basic))([ \t]{{1,4}}+)([A-Za-z0-9_\-.~+/=]{{40,}}+{WRAPPED}|[A-Za-z0-9_\-.~+/=]{{12,}}+)"
+)
 _CURL = re.compile(r"\bcurl\b(?:[^\n\\]|\\.|\\\n){1,2000}")
 _CURL_USER = re.compile(r"((?<![\w-])(?:-[A-Za-z]{0,6}u|--user)[= ]{0,4}[\"']?[^\s\"':]{0,100}:)([^\s\"']{3,200}+)")
 _XML_PASSWORD = re.compile(r"(password\"[ \t]{1,4}value=\")([^\"\n]{4,200}+)", re.IGNORECASE)
@@ -147,7 +152,7 @@ def _redacted(text: str, values: Sequence[str], marks: Sequence[str]) -> str:
     if "://" in text:
         text = _USERINFO.sub(lambda found: found[0] if names_only(found[2]) else f"{found[1]}{REDACTED}@", text)
     text = _BEARER.sub(_replace_bearer, text)
-    return without_wrapped(_without_assigned(without_placed(_without_told(text), REDACTED)), REDACTED)
+    return _without_assigned(without_placed(_without_told(text), REDACTED))
 
 
 def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -> tuple[str, ...]:
@@ -252,27 +257,29 @@ def _is_code(text: str, at: int, name: str, found: re.Match[str]) -> bool:
 
     at: where the name begins. A file of variables has its names in capitals, and what is assigned there is a value.
     """
-    value, after, sign = found["value"].rstrip(":.,"), text[found.end("value") : found.end("value") + 1], found["sign"]
-    if sign == "::":
-        return _IDENTIFIER.match(value) is not None
+    value, end, sign = found["value"].rstrip(":.,"), found.end("value"), found["sign"]
+    if _CMDLET.fullmatch(value):
+        return _POWERSHELL.search(text, max(0, at - 60), at) is not None
     if _CODE.fullmatch(value) is None:
         return False
-    if "-" in value:
+    if sign == "::":
         return True
     if text[at : at + 2].isupper():
         return False
-    first, _, rest = value.partition(".")
-    if after in ("(", "[") or "==" in sign or value.lower() in _TYPES:
+    if _CALLED.match(text, end) or _COMPARED.fullmatch(found["between"]):
         return True
+    first, _, rest = value.partition(".")
     if rest:
-        return first in _OWNERS
-    return value.lower() in (name, _PARTS.split(name)[-1]) or (sign == ":" and value.lower() in _TALK)
+        return first in _OWNERS and _NAME_WORD.search(rest.lower()) is not None
+    if value.lower() in (name, _PARTS.split(name)[-1]):
+        return text[end : end + 1] in (",", ")", ";") or text[max(0, at - 1) : at] == "."
+    return sign == ":" and (value.lower() in _TYPES or value.lower() in _TALK)
 
 
 def _is_secret(name: str, sign: str, value: str) -> bool:
     if value.startswith((REDACTED, "$", "%")) or names_only(value):
         return False
-    if _ABOUT.search(name) and _PLACE.match(value):
+    if _ABOUT.search(name) and _PLACE.match(value) and not _has_drawn_part(value):
         return False
     is_one_word = " " not in name and "\t" not in name
     is_assigned = sign not in (",", ">", "||")
@@ -285,6 +292,14 @@ def _is_secret(name: str, sign: str, value: str) -> bool:
         return (has_digit and has_letter and len(value) >= 8) or len(value) >= 32
     is_mixed = has_digit and (has_letter or len(value) >= 15)
     return is_mixed and _RANDOM.fullmatch(value) is not None and "://" not in value and _entropy(value[:200]) >= 2.5
+
+
+def _has_drawn_part(place: str) -> bool:
+    """Whether part of an address or a path looks as if it let somebody in."""
+    return any(
+        len(part) >= 12 and any(map(str.isdigit, part)) and any(map(str.isalpha, part))
+        for part in place.partition("://")[2].split("/")[1:] or place.split("/")
+    )
 
 
 def _entropy(value: str) -> float:

@@ -12,9 +12,15 @@ _KIND = r"(?:secret|token|api[_-]?key|access[_-]?key|secret[_-]?key|auth)"
 _PHRASES = r"(?:pass(?:word|wd|phrase)|pwd)"
 _SURE = rf"(?:{_PHRASES}|secret)"
 _QUOTE = r"[\\\"'`]{0,4}"
-_WORD, _BARE = r"([^\s\"']{1,200}+)", r"([^\s\"'`]{1,200}+)"
-_MIXED = r"((?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])(?![~.])[^\s=\"'`/]{8,200}+)"
+_WORD, _BARE = r"([^\s\"']++)", r"([^\s\"'`]++)"
+_MIXED = r"((?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])(?![~.])[^\s=\"'`/]{8,}+)"
 """What looks as if it had been drawn by lot, and is no path and no pair."""
+_ADJACENT = r"(?!(?:ing|ort|rotocol)\b)([^\s\"'$`;),|=-][^\s\"'`]*+)"
+_NO_TALK = (
+    r"(?!(?:flags?|options?|arguments?|args?|param(?:eter)?s?|file|field|values?|prompt|or|and|is|are|was|via|with|to|in|from"
+    r"|as|for|on|by|the|a|an|instead|when|if|not|can|must|should)\b)"
+)
+"""What goes on behind the name of an option where people speak of it."""
 _OPTIONS = r"[ \t](?:[^\n|;&]{0,200}?[ \t])??"
 """What stands between a command and one of its options."""
 _NAMED = r"(?<![\w-])--(?:\w{1,30}-){0,4}"
@@ -22,29 +28,29 @@ _SALT, _HASH = r"[./A-Za-z0-9]{1,64}", r"[A-Za-z0-9+/=]{16,}+"
 
 _OPTION_RULES = (
     # Options whose name ends with what they take. What follows as an option of its own is no value.
-    ("--", rf"({_NAMED}{_PHRASES}[ \t]{{1,4}}{_QUOTE})(?![-<\[(|&;>]){_BARE}"),
+    ("--", rf"({_NAMED}{_PHRASES}[ \t]{{1,4}}{_QUOTE})(?![-<\[(|&;>,.)]){_NO_TALK}{_BARE}"),
     ("--", rf"({_NAMED}{_KIND}[ \t]{{1,4}}{_QUOTE}){_MIXED}"),
     ("--requirepass", rf"(--requirepass[ \t=]{{1,4}}{_QUOTE}){_WORD}"),
     ("--masterauth", rf"(--masterauth[ \t=]{{1,4}}{_QUOTE}){_WORD}"),
-    ("mysql", rf"(\bmysql[\w-]{{0,20}}{_OPTIONS}-p)([^\s\"'$][^\s]{{0,200}}+)"),
-    ("mariadb", rf"(\bmariadb[\w-]{{0,20}}{_OPTIONS}-p)([^\s\"'$][^\s]{{0,200}}+)"),
-    ("login ", rf"(\blogin{_OPTIONS}-p[ \t]{{1,4}}{_QUOTE})(?!\d{{1,5}}\b){_BARE}"),
+    ("mysql", rf"(\bmysql[\w-]{{0,20}}{_OPTIONS}-p){_ADJACENT}"),
+    ("mariadb", rf"(\bmariadb[\w-]{{0,20}}{_OPTIONS}-p){_ADJACENT}"),
+    ("login ", rf"(\blogin{_OPTIONS}-p[ \t]{{1,4}}{_QUOTE})(?!\d{{1,5}}\b)(?![-;),|]){_NO_TALK}{_BARE}"),
     ("sshpass", rf"(\bsshpass[ \t]{{1,4}}-p[ \t]{{0,4}}{_QUOTE}){_BARE}"),
     ("redis-cli", rf"(\bredis-cli{_OPTIONS}-a[ \t]{{1,4}}{_QUOTE}){_BARE}"),
     ("pass:", rf"((?<![\w-])-pass(?:in|out)?[ \t]{{1,4}}pass:){_WORD}"),
 )
 _FILE_RULES = (
     # netrc: each word and its value part by blanks or lines; a line may have its number before it.
-    ("login", r"(\blogin[ \t]+[^\s]{1,200}\s{1,40}(?:\d{1,6}[ \t]{1,8})?password[ \t]{1,8})([^\s]{1,200}+)"),
+    ("login", r"(\blogin[ \t]+[^\s]{1,200}\s{1,40}(?:\d{1,6}[ \t]{1,8})?password[ \t]{1,8})([^\s]++)"),
     ("requirepass", rf"((?m:^)[ \t]{{0,20}}requirepass[ \t]{{1,4}}{_QUOTE}){_WORD}"),
     ("masterauth", rf"((?m:^)[ \t]{{0,20}}masterauth[ \t]{{1,4}}{_QUOTE}){_WORD}"),
-    ("identified", r"((?i:\bidentified[ \t]{1,4}by[ \t]{1,4}(?:password[ \t]{1,4})?)')([^'\n]{1,200}+)"),
-    ("password '", r"((?i:\bpassword) ')([^'\n]{1,200}+)"),
-    ("={", r"((?i:\b(?:pwd|password)[ \t]{0,4}=)\{)([^}\n]{1,200}+)"),
-    ("oracle:", r"(\bjdbc:oracle:(?:thin|oci\d?):[\w.$#-]{1,60}/)([^\s@/]{1,200}+)"),
-    ("sqlplus", r"(\bsqlplus[ \t]{1,4}[\w.$#-]{1,60}/)([^\s@/]{1,200}+)"),
+    ("identified", r"((?i:\bidentified[ \t]{1,4}by[ \t]{1,4}(?:password[ \t]{1,4})?)')([^'\n]++)"),
+    ("password '", r"((?i:\b(?:with|role|user|encrypted|set)\b[^\n']{0,120}?\bpassword) ')([^'\n]++)"),
+    ("={", r"((?i:\b(?:pwd|password)[ \t]{0,4}=)\{)([^}\n]++)"),
+    ("oracle:", r"(\bjdbc:oracle:(?:thin|oci\d?):[\w.$#-]{1,60}/)([^\s@/]++)"),
+    ("sqlplus", r"(\bsqlplus[ \t]{1,4}[\w.$#-]{1,60}/)([^\s@/]++)"),
     # An element of XML holds its secret as it stands, with blanks and references to characters.
-    ("</", rf"((?i:<[\w.:-]{{0,60}}{_SURE}(?:\s[^>\n]{{0,200}})?>))([^<\n]{{1,400}}+)"),
+    ("</", rf"((?i:<[\w.:-]{{0,60}}{_SURE}(?:\s[^>\n]{{0,200}})?>))([^<\n]++)"),
 )
 _CODE_RULES = (
     # The second of two, for a service that takes a name and a password.
@@ -52,7 +58,7 @@ _CODE_RULES = (
         (
             word,
             rf"({word}s?[ \t]{{0,4}}=[ \t]{{0,4}}\([ \t]{{0,4}}[\"'][^\"'\n]{{0,200}}[\"'][ \t]{{0,4}},[ \t]{{0,4}}"
-            r"[\"'])([^\"'\n]{1,200}+)",
+            r"[\"'])([^\"'\n]++)",
         )
         for word in ("auth", "cred", "credential")
     ),
@@ -65,7 +71,7 @@ _CODE_RULES = (
     (
         "define",
         rf"((?i:\bdefine\([ \t]{{0,4}}[\"']\w{{0,60}}{_SURE})[\"'][ \t]{{0,4}},[ \t]{{0,4}}[\"'])"
-        r"([^\"'\n]{1,200}+)",
+        r"([^\"'\n]++)",
     ),
     # Addresses at which anybody who knows them may post.
     (
@@ -103,6 +109,7 @@ _YAML = re.compile(
     re.MULTILINE,
 )
 """A value without quotes, which goes on to the end of its line."""
+_EXPRESSION = re.compile(r"=|\|\||\?\?|[,;({]$")
 _PHRASE = re.compile(r"(?i:\b(?:seed|recovery|mnemonic|backup|secret)[ -](?:phrase|words|seed))\b[^\n]{0,80}")
 _WORDS = re.compile(r"\s{0,20}((?:[a-z]{3,8}[ \t\n]{1,4}){11,23}[a-z]{3,8}\b)")
 _CODES = re.compile(r"(?i:\b(?:recovery|backup|scratch|one[- ]time|emergency)[ -](?:codes?|keys?))\b[^\n]{0,80}\n")
@@ -112,7 +119,7 @@ _CODE = re.compile(
 MOST_CODES = 32
 
 _COOKIES = re.compile(r"(?i:\b(?:set-)?cookie[\"']?[ \t]{0,4}:)[^\n]{1,8000}")
-_COOKIE = re.compile(r"([\w.-]{1,100}=)([^;\s\"']{16,}+)")
+_COOKIE = re.compile(r"([\w.-]{1,100}=)([^;\s\"'\\]{16,}+)")
 _TOLD = (
     "password", "passphrase", "passwort", "kennwort", "mot de passe", "contraseña", "senha", "пароль", "wachtwoord",
     "パスワード", "密码", "密碼",
@@ -120,26 +127,29 @@ _TOLD = (
 _TOLD_TOO = ("api key", "token", "secret")
 _SIGNED = (
     r"(?=[^\s]{0,60}(?:[\d$!@#%^&*~+]|[A-Z][^\s]{0,30}-[A-Z]))(?!\d{4}-\d\d|https?:|[\"'\[<{(/$%*])"
-    r"([^\s\"'`“«»”,;()]{6,64})"
+    r"([^\s\"'`“«»”,;()]{6,}+)"
 )
 """What no word of a language looks like: a digit or a sign is in it."""
-_DRAWN = r"((?=[^\s]{0,60}\d)(?=[^\s]{0,60}[A-Za-z])[A-Za-z0-9_.+=-]{12,}+)"
+_DRAWN = (
+    r"(?!\d{4}-\d\d)((?=[^\s]{0,80}\d)(?=[^\s]{0,80}[A-Z])(?=[^\s]{0,80}[a-z])[A-Za-z0-9_.+=-]{16,}+|[a-f0-9]{32,}+)"
+)
+_OF_ITS_OWN = r"(?![ \t](?:polic|field|rule|manager|strength|length|hash|prompt|file|form|input|box|count|limit))"
+"""A password, and not a thing about passwords."""
 _IS = r"(?:[^\n:：.!?]|[.!?](?=\S)){0,60}?(?i:\b(?:is|ist|lautet|est|es|é)\b)[ \t]{1,3}(?::[ \t])?"
 _SAID = (
-    (_TOLD, re.compile(rf"{_IS}{_SIGNED}")),
-    (_TOLD_TOO, re.compile(rf"{_IS}{_DRAWN}")),
+    (_TOLD, re.compile(rf"{_OF_ITS_OWN}{_IS}{_SIGNED}")),
+    (_TOLD_TOO, re.compile(rf"{_OF_ITS_OWN}{_IS}{_DRAWN}")),
     (_TOLD, re.compile(rf"{_IS}[\"“«]([^\"”»\n]{{6,80}})(?=[\"”»])")),
-    (_TOLD, re.compile(rf"[^\n:：]{{0,60}}?(?::[ \t]{{1,3}}|：[ \t]{{0,3}}){_SIGNED}")),
+    (_TOLD, re.compile(rf"{_OF_ITS_OWN}[^\n:：]{{0,60}}?(?::[ \t]{{1,3}}|：[ \t]{{0,3}}){_SIGNED}")),
 )
 """How people tell a secret to an agent, in some languages: what goes before it, and what goes on from there."""
-_WRAPPED = r"(?:\n[A-Za-z0-9_.+/=~-]{40,400}+(?=\n|$)){1,40}"
-
 _CAPITALS = re.compile("[A-Z]+")
 _REFERENCE = re.compile(
-    r"\$[A-Za-z_]\w*|\$\{[^\n]*\}|\$\([^\n]*|%\w+%|%\(\w+\)s|\{\{.*|[*x.]{3,}|"
-    r"(?i:your[_-][\w-]+|replace[_-]\w+|change[_-]?me|example|insert[_-]\w+)|(?:PASSWORD|PASS|SECRET|TOKEN|KEY)\]?|\.{3}|"
-    r"(?:op|vault|ssm|sm|akv|bw|pass|keyring|keychain|secret|doppler|awssm|gcpsm)://\S*|ref\+\S*"
+    r"\$[A-Za-z_]\w*|\$\{\w+(?::?\?[^}\n]*)?\}|\$\([^()\n]*\)|%\w+%|%\(\w+\)s|\$?\{\{ ?[\w.]+ ?\}\}|[*x.]{3,}|"
+    r"(?:your|replace|insert)[_-][a-z_-]+|(?:YOUR|REPLACE|INSERT)[_-][A-Z_-]+|PASSWORD\]?|"
+    r"(?:op|vault|ssm|akv|awssm|gcpsm|doppler)://[\w.-]+/[\w./-]+"
 )
+"""A variable, a placeholder, or the address of a secret in a store of secrets."""
 LITERALS = frozenset({"true", "false", "null", "nil", "none", "undefined", "yes", "no", "on", "off", "inherit"})
 """Words of configuration languages that are no texts."""
 
@@ -163,7 +173,7 @@ def without_placed(text: str, mark: str) -> str:
         text = _COOKIES.sub(lambda found: _COOKIE.sub(hide, found[0]), text)
     text = _without(text, sorted(_said(text)), mark)
     if "_" in text and ":" in text:
-        text = _YAML.sub(lambda found: hide(found) if " " in found[2] else found[0], text)
+        text = _YAML.sub(lambda found: hide(found) if _is_text(found[2]) else found[0], text)
     if "phrase" in lowered or "words" in lowered or "seed" in lowered:
         text = _below(text, _PHRASE, _phrase, mark)
     if "code" in lowered or "key" in lowered:
@@ -171,9 +181,9 @@ def without_placed(text: str, mark: str) -> str:
     return text
 
 
-def without_wrapped(text: str, mark: str) -> str:
-    """The text without what goes on below a secret that a terminal broke into lines."""
-    return re.sub(rf"{re.escape(mark)}{_WRAPPED}", mark, text) if f"{mark}\n" in text else text
+def _is_text(value: str) -> bool:
+    """Whether words behind a key are a value of YAML, and no annotation or expression of a program."""
+    return " " in value and not _EXPRESSION.search(value)
 
 
 def in_small_letters(text: str) -> str:

@@ -12,6 +12,9 @@ _WORD, _HEX = r"[A-Za-z0-9]", r"[a-fA-F0-9]"
 _LOOSE = r"[A-Za-z0-9_-]"
 _WIDE = r"[A-Za-z0-9_=.-]"
 
+WRAPPED = r"(?:\n(?=[^\n]{0,200}[A-Z])(?=[^\n]{0,200}[a-z])(?=[^\n]{0,200}[0-9])[A-Za-z0-9_.+/=~-]{40,}+(?=\n|$))*"
+"""How a token goes on that a terminal broke into lines; names of files and rulers have no letters of both sizes."""
+
 MARKED: Mapping[str, str] = {
     # Models and what they run on.
     "sk-ant-": rf"{_LOOSE}{{16,}}+",
@@ -90,7 +93,7 @@ MARKED: Mapping[str, str] = {
     "ops_eyJ": r"[A-Za-z0-9+/=_-]{100,}+",
     "AGE-SECRET-KEY-1": r"[A-Z0-9]{30,}+",
     "LS0tLS1CRUdJTi": r"[A-Za-z0-9+/=]{20,}+",
-    "eyJ": rf"{_LOOSE}{{16,}}+(?:\.[A-Za-z0-9_-]*+)*",
+    "eyJ": rf"{_LOOSE}{{16,}}+(?:\.[A-Za-z0-9_-]*+)*{WRAPPED}",
     "ZXlK": r"[A-Za-z0-9+/_-]{40,}+={0,2}",
     # Talk and mail.
     **dict.fromkeys((f"xox{kind}-" for kind in "abceoprs"), r"[A-Za-z0-9-]{10,}+"),

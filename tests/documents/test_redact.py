@@ -301,6 +301,12 @@ def test_what_agents_say_again_and_again_is_searched_once_for_the_same_secrets(m
         "secrets: inherit",
         "curl -u $USER:$PASS https://repo.example.com/x",
         "ssh login -p 2222",
+        "the --password flag is deprecated",
+        "run `mysql -p`, then type it",
+        "    client_secret: str = None,",
+        "token is 2026-01-01T00:00:00Z, and the token limit is claude-3-5-sonnet",
+        "a password 'must' be long",
+        "the password policy is PCI-DSS-compliant",
     ],
 )
 def test_p79_what_only_names_a_secret_stands_as_it_was(text: str) -> None:
@@ -322,6 +328,13 @@ def test_p79_what_only_names_a_secret_stands_as_it_was(text: str) -> None:
         "das Passwort für den Benutzer lautet X7hunter, der Port ist 8443",
         "Recovery codes:\n  X7hunter-1\n  X7hunter-2\nThat is all.",
         "deploy:$6$saltsalt$X7hunterX7hunterX7hunterX7hunter:19872:0",
+        "postgres://app:${DB_PASS:-X7hunter!}@db/x",
+        "db_password: \"{{ vault_pw | default('X7hunter') }}\"",
+        "::set-output name=token::f9a8b7c6X7hunterf9a8",
+        'password="C:\\X7hunter\\"',
+        "spring.datasource.password=X7hunter(2024)",
+        "token_url: https://hooks.acme.io/ab12X7hunter78ij90",
+        f"DB_PASSWORD: {'a1' * 200}X7hunter",
     ],
 )
 def test_p79_a_secret_is_known_by_its_place(text: str) -> None:

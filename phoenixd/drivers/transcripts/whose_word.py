@@ -21,11 +21,12 @@ def whose_word(given: AnswerGiven, told: Sequence[PermissionTold]) -> bool | Non
     """
     since = given.since - CLOCK_STEP
     own = [one for one in told if one.call == given.call] if given.call else _of_one_call(given, told, since)
-    hook = next((one for one in own if one.what in HOOKS), None)
+    hooks = [one for one in own if one.what in HOOKS]
+    hook = next((one for one in hooks if one.at >= since), hooks[0] if hooks else None)
     over = next((one for one in own if one.what not in HOOKS), None)
     if hook is not None:
         return _of_a_hook(given, hook, over, since)
-    if over is None:
+    if over is None or not given.call:  # Of a call that is not known, what is over may be another one.
         return None
     if over.at < since:
         return False

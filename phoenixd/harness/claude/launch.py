@@ -211,7 +211,8 @@ def permission_told(record: Mapping[str, Any]) -> tuple[PermissionTold, ...]:
         call, decision = attachment.get("toolUseID"), attachment.get("decision")
         if attachment.get("hookEvent") != "PermissionRequest" or not isinstance(call, str):
             return ()
-        return (PermissionTold("denied" if decision == "deny" else "allowed", call, at),)
+        settled = (PermissionTold("allowed", call, at),) if decision == "allow" else ()
+        return (PermissionTold("denied", call, at),) if decision == "deny" else settled
     content = message.get("content") if isinstance(message, dict) else None
     results = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     return tuple(_over(one, at) for one in results if one.get("type") == "tool_result" and _is_of_a_call(one))

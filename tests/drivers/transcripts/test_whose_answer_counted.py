@@ -92,21 +92,21 @@ async def test_promise_11_its_own_call_tells_whose_word_counted(path: Path, call
     denied = replace(allowed, allow=False)
     # A CLI cuts the time off after its milliseconds.
     at = GIVEN_AT + 0.0001
+    late = False if call else None  # Of a call that is not known, what is over may be another one.
 
     assert await counted(path, allowed, answered(OWN, at), ended(OWN, at)) is True
-    assert await counted(path, allowed, ended(OWN, at)) is False
+    assert await counted(path, allowed, ended(OWN, at)) is late
     assert await counted(path, allowed, refused(OWN, at)) is None
     denial = ended(OWN, at, f"Not now. {MARK}", failed=True)
     assert await counted(path, denied, answered(OWN, at, "deny"), denial) is True
-    assert await counted(path, denied, ended(OWN, at)) is False
-    assert await counted(path, denied, refused(OWN, at)) is False
+    assert await counted(path, denied, ended(OWN, at)) is late
+    assert await counted(path, denied, refused(OWN, at)) is late
 
 
-@pytest.mark.parametrize("call", [OWN, ""])
-async def test_promise_11_words_that_a_tool_prints_deny_nothing(path: Path, call: str) -> None:
+async def test_promise_11_words_that_a_tool_prints_deny_nothing(path: Path) -> None:
     """The number in them can be guessed: an agent that printed it had its operator told that the denial counted, when
     somebody had said Yes at the terminal."""
-    denied = AnswerGiven(False, MARK, since=GIVEN_AT, call=call)
+    denied = AnswerGiven(False, MARK, since=GIVEN_AT, call=OWN)
     at = GIVEN_AT + 0.5
 
     assert await counted(path, denied, ended(OWN, at, f"Not now. {MARK}")) is False
@@ -146,3 +146,11 @@ async def test_promise_11_of_several_calls_none_tells_of_one_that_is_not_known(p
     denied = replace(given, allow=False)
     denial = ended(OWN, at, f"Not now. {MARK}", failed=True)
     assert await counted(path, denied, ended(OTHER, at), answered(OWN, at, "deny"), denial) is True
+
+
+async def test_promise_11_a_hook_that_asks_on_settles_nothing(path: Path) -> None:
+    """Only "allow" and "deny" are decisions; and of two that are written, the one behind the answer is its own."""
+    given, at = AnswerGiven(True, MARK, since=GIVEN_AT, call=OWN), GIVEN_AT + 0.5
+
+    assert await counted(path, given, answered(OWN, at, "ask")) is None
+    assert await counted(path, given, answered(OWN, GIVEN_AT - 5.0), answered(OWN, at), ended(OWN, at)) is True
